@@ -11,7 +11,7 @@ import { LongestFirst } from './test/setup/longest-first.ts';
  * Modules are loaded by Node itself, as in production, and not by vitest's runner, which takes a sixth of the time more.
  */
 const slow = [
-  'test/e2e/{buffers,chaos,cli,compatibility,currency,disruption,eviction-{paths,rates},failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,one-fault,scale,start,throttled,together}.test.ts',
+  'test/e2e/**/{buffers,chaos,cli,compatibility,currency,disruption,eviction-{paths,rates},failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,one-fault,scale,start,throttled,together}.test.ts',
   'test/contract/servicebus/process.test.ts',
   'test/contract/relay/{image,process}.test.ts',
   'test/scenario/karpenter/recorded-plans.test.ts',
@@ -23,10 +23,10 @@ const slow = [
  * the double answers is held by contract suites, and the way that users of the sandbox take by the other files.
  */
 const twins = [
-  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-paths,failure,idle,metrics,one-fault,scale,together}.test.ts',
+  'test/e2e/**/{buffers,chaos,compatibility,disruption,eviction-paths,failure,idle,metrics,one-fault,scale,together}.test.ts',
 ];
 /** Laws: `npm test` draws a part of what `--slow` draws (`test/setup/draws.ts`). */
-const laws = ['test/property/**/*.test.ts', 'test/unit/cli/garbage.test.ts'];
+const laws = ['test/property/**/*.test.ts', 'test/unit/cli/input/garbage.test.ts'];
 const app = ['test/contract/functions-host/*.test.ts'];
 /**
  * Real processes on a machine that may be busy get one more try in CI, which names who needed it and fails when they are many

@@ -1,6 +1,6 @@
 import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
-import { wordMeant } from '../shared/kubernetes/word-meant.ts';
+import { wordMeant } from '../shared/kubernetes/text/word-meant.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { type DeployOptions, deployUsageOf, parseDeploy } from './deploy/deploy-options.ts';
 import { wrongArgument as wrong } from './wrong-input.ts';

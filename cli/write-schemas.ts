@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Catalog } from './catalog/catalog-format.ts';
-import { DisruptionDocument } from './disrupt/disruption-format.ts';
-import { PlanDocument } from './plan/plan-format.ts';
+import { DisruptionDocument } from './documents/disruption-format.ts';
+import { PlanDocument } from './documents/plan-format.ts';
 
 /** The files of `docs/schema`, by name: the public formats as JSON Schema. A unit test compares them with what is there. */
 export function schemaFiles(): ReadonlyMap<string, object> {

@@ -1,4 +1,4 @@
-import type { Origin } from './input/origin.ts';
+import type { Origin } from './input/read/origin.ts';
 
 /** One thing wrong with what was given. */
 export interface InputProblem {

@@ -1,6 +1,6 @@
 import type { HttpResponseInit, InvocationContext } from '@azure/functions';
 import { type Health, health } from '../shared/app/health.ts';
-import { logTo } from './deliver.ts';
+import { logTo } from './deliver/deliver.ts';
 import { type Worker, theWorker, withinTime } from './execution.ts';
 
 /** What the health page says. An app that cannot even be put together, for want of settings, says which. */

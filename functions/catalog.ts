@@ -1,5 +1,5 @@
 import { app } from '@azure/functions';
-import { logTo } from './deliver.ts';
+import { logTo } from './deliver/deliver.ts';
 import { theWorker, withinTime } from './execution.ts';
 
 /** Sizes and prices, twice a day. Azure's price feed may fail: what is stored stays in use, and the next run tries again. */

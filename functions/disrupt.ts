@@ -1,7 +1,7 @@
 import { app, type Timer } from '@azure/functions';
 import { lookOn } from '../shared/app/disrupt/look-on.ts';
-import type { DisruptOutcome } from '../shared/app/disrupt/disrupt.ts';
-import { logTo } from './deliver.ts';
+import type { DisruptOutcome } from '../shared/app/disrupt/disrupt-outcome.ts';
+import { logTo } from './deliver/deliver.ts';
 import { theWorker, withinTime } from './execution.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { type End, endingWith, portsUntil } from '../shared/app/ports-until.ts';
+import { type End, endingWith, portsUntil } from '../shared/app/ports/ports-until.ts';
 import { type App, theApp } from '../shared/composition.ts';
 import { RetryableError } from '../shared/ports/errors.ts';
 

@@ -1,5 +1,5 @@
 import { app } from '@azure/functions';
-import { deliverObjects } from './deliver-objects.ts';
+import { deliverObjects } from './deliver/deliver-objects.ts';
 
 app.serviceBusQueue('follow', {
   connection: 'ServiceBus',

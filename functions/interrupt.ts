@@ -1,5 +1,5 @@
 import { app, trigger } from '@azure/functions';
-import { deliverSignals } from './deliver-signals.ts';
+import { deliverSignals } from './deliver/deliver-signals.ts';
 
 /**
  * Notices from the relay's watch of node conditions, and Azure's own events, which Event Grid delivers to the same queue. Many at once

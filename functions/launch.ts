@@ -1,5 +1,5 @@
 import { app } from '@azure/functions';
-import { deliverObjects } from './deliver-objects.ts';
+import { deliverObjects } from './deliver/deliver-objects.ts';
 
 /** New NodeClaims want machines. What is done is what `follow` does; that they wait here keeps them out of its way. */
 app.serviceBusQueue('launch', {

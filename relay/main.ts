@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { harmless } from '../shared/contract/harmless.ts';
-import { createLog, reasonOf } from './log.ts';
+import { createLog, reasonOf } from './process/log.ts';
 import { relayTiming, startRelay } from './relay.ts';
 import { helpText, parseLogLevel, parseSettings } from './settings.ts';
 

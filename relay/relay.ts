@@ -1,26 +1,26 @@
 import { relayLease } from '../shared/contract/names.ts';
-import { createBlobClient, type BlobClient, type StorageSettings } from './blob-client.ts';
-import { feedTiming, startFeed, type Feed, type FeedTiming } from './feed.ts';
-import { DISRUPTION_BLOB, parseDisruptionFigures } from '../shared/contract/disruption-figures.ts';
-import { FIGURES_BLOB, parseFigures } from '../shared/contract/plan-figures.ts';
-import { renderDisruption } from './disruption-metrics.ts';
-import { createFiguresReader, scrapeWaitMs, type ReadOutcome } from './figures-reader.ts';
-import { servePages, type PageAnswer } from './http-server.ts';
-import { createImage, type Image } from './image.ts';
-import { createDurationMetrics } from './duration-metrics.ts';
-import { createInterruptionMetrics } from './interruption-metrics.ts';
-import { createKarpenterMetrics } from './karpenter-metrics.ts';
-import { createKubeClient, type KubeClient } from './kube-client.ts';
-import type { KubeConnection } from './kube-config.ts';
-import { Election, leaseTiming, type LeaseTiming } from './lease.ts';
-import { reasonOf, type Log } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
-import { Publisher, publishTiming, type PublishTiming } from './publisher.ts';
-import { openQueueSender, type QueueSender, type ServiceBusSettings } from './queue-sender.ts';
-import { watchedResources } from './resources.ts';
-import { createSchedulerMetrics } from './scheduler-metrics.ts';
-import { openSnapshotStore } from './snapshot-store.ts';
+import { createBlobClient, type BlobClient, type StorageSettings } from './azure/blob-client.ts';
+import { feedTiming, startFeed, type Feed, type FeedTiming } from './watch/feed.ts';
+import { DISRUPTION_BLOB, parseDisruptionFigures } from '../shared/contract/figures/disruption-figures.ts';
+import { FIGURES_BLOB, parseFigures } from '../shared/contract/figures/plan-figures.ts';
+import { renderDisruption } from './measure/disruption-metrics.ts';
+import { createFiguresReader, scrapeWaitMs, type ReadOutcome } from './measure/figures-reader.ts';
+import { servePages, type PageAnswer } from './process/http-server.ts';
+import { createImage, type Image } from './publish/image.ts';
+import { createDurationMetrics } from './measure/duration-metrics.ts';
+import { createInterruptionMetrics } from './measure/interruption-metrics.ts';
+import { createKarpenterMetrics } from './measure/karpenter-metrics.ts';
+import { createKubeClient, type KubeClient } from './kube/kube-client.ts';
+import type { KubeConnection } from './kube/kube-config.ts';
+import { Election, leaseTiming, type LeaseTiming } from './kube/lease.ts';
+import { reasonOf, type Log } from './process/log.ts';
+import { createMetrics, type Metrics } from './measure/metrics.ts';
+import { createOutbox, type Outbox } from './publish/outbox.ts';
+import { Publisher, publishTiming, type PublishTiming } from './publish/publisher.ts';
+import { openQueueSender, type QueueSender, type ServiceBusSettings } from './azure/queue-sender.ts';
+import { watchedResources } from './watch/resources.ts';
+import { createSchedulerMetrics } from './measure/scheduler-metrics.ts';
+import { openSnapshotStore } from './publish/snapshot-store.ts';
 
 /** Everything a relay needs to know to start. */
 export interface RelayConfig {

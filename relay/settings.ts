@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { readFeatureGates } from '../shared/contract/feature-gates.ts';
-import { logLevels, type LogLevel } from './log.ts';
-import { inClusterConnection, kubeconfigConnection } from './kube-config.ts';
+import { readFeatureGates } from '../shared/contract/settings/feature-gates.ts';
+import { logLevels, type LogLevel } from './process/log.ts';
+import { inClusterConnection, kubeconfigConnection } from './kube/kube-config.ts';
 import type { RelayConfig } from './relay.ts';
-import { createWorkloadIdentity, type WorkloadIdentity } from './workload-identity.ts';
+import { createWorkloadIdentity, type WorkloadIdentity } from './azure/workload-identity.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
-import { renderCrd } from '../shared/contract/api/crd.ts';
-import type { KindDefinition } from '../shared/contract/api/kind.ts';
+import { renderCrd } from '../shared/contract/api/schema/crd.ts';
+import type { KindDefinition } from '../shared/contract/api/schema/kind.ts';
 import { kinds } from '../shared/contract/api/parse.ts';
 
 /** For kubectl, and for the chart, which reads no file outside its own folder. */

@@ -22,10 +22,10 @@ const COMPOSED: ReadonlySet<string> = new Set([
   'functions/provision.ts',
   'functions/sweep.ts',
   'relay/main.ts',
-  'relay/queue-sender.ts',
+  'relay/azure/queue-sender.ts',
   'relay/relay.ts',
   'shared/adapters/azure/azure.ts',
-  'shared/adapters/azure/clients.ts',
+  'shared/adapters/azure/calls/clients.ts',
   'shared/adapters/servicebus/client.ts',
 ]);
 

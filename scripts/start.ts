@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { RefusedError } from '../sandbox/start/actions.ts';
+import { RefusedError } from '../sandbox/start/steer/actions.ts';
 import {
   type Command,
   parseCommand,
@@ -8,13 +8,13 @@ import {
   usage,
   UsageError,
 } from '../sandbox/start/command.ts';
-import { askSandbox } from '../sandbox/start/control-client.ts';
-import type { Display } from '../sandbox/start/display.ts';
-import { createJsonDisplay } from '../sandbox/start/json-display.ts';
-import { listenForKeys } from '../sandbox/start/keys.ts';
-import { createPlainDisplay } from '../sandbox/start/plain-display.ts';
+import { askSandbox } from '../sandbox/start/steer/control-client.ts';
+import type { Display } from '../sandbox/start/screen/display.ts';
+import { createJsonDisplay } from '../sandbox/start/screen/json-display.ts';
+import { listenForKeys } from '../sandbox/start/screen/keys.ts';
+import { createPlainDisplay } from '../sandbox/start/screen/plain-display.ts';
 import { runSandbox } from '../sandbox/start/run.ts';
-import { createScreenDisplay } from '../sandbox/start/screen-display.ts';
+import { createScreenDisplay } from '../sandbox/start/screen/screen-display.ts';
 import { listenForStop } from '../sandbox/start/stop-signals.ts';
 import { harmlessLines } from '../shared/contract/harmless.ts';
 

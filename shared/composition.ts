@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { planDisruption } from './core/disruption/plan-disruption.ts';
 import { planProvisioning } from './core/plan-provisioning.ts';
 import { AKS_REPAIRS, DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
-import { readDisruption } from './contract/disruption-settings.ts';
+import { readDisruption } from './contract/settings/disruption-settings.ts';
 import type { ServiceBusClient } from '@azure/service-bus';
 import type { TokenCredential } from '@azure/identity';
 import type { ContainerClient } from '@azure/storage-blob';
@@ -19,17 +19,17 @@ import { createKubernetes } from './adapters/kubernetes/kubernetes.ts';
 import { createLedger } from './adapters/kubernetes/ledger.ts';
 import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
-import type { Log, Ports } from './app/ports.ts';
-import { createTurns } from './app/follow/turns.ts';
-import { createRecentPlaces } from './app/recent-places.ts';
-import { createRecentReports } from './app/recent-reports.ts';
-import { withLostEvents } from './app/with-lost-events.ts';
+import type { Log, Ports } from './app/ports/ports.ts';
+import { createTurns } from './app/ports/turns.ts';
+import { createRecentPlaces } from './app/ports/recent-places.ts';
+import { createRecentReports } from './app/ports/recent-reports.ts';
+import { withLostEvents } from './app/ports/with-lost-events.ts';
 import { RetryableError } from './ports/errors.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
-import { readPriceCurrency } from './contract/price-currency.ts';
-import { ignoresDevices, readPolicy, reservesNodes } from './contract/scheduling-settings.ts';
-import { type Connection, type Settings, readConnection, readSettings } from './contract/settings.ts';
+import { readPriceCurrency } from './contract/settings/price-currency.ts';
+import { ignoresDevices, readPolicy, reservesNodes } from './contract/settings/scheduling-settings.ts';
+import { type Connection, type Settings, readConnection, readSettings } from './contract/settings/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
 export interface App {

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { statedSlice } from '../../shared/contract/api/stated-devices.ts';
+import { statedSlice } from '../../shared/contract/api/annotations/stated-devices.ts';
 
 /** The public format of catalogs, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
 

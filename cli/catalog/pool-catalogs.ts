@@ -1,7 +1,7 @@
 import { namesRegional, zonalOnly } from '../../shared/core/rules/placement-scope.ts';
-import { toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
+import { toInstanceTypes } from '../../shared/adapters/azure/catalog/instance-types.ts';
 import { inspect } from '../../shared/contract/api/parse.ts';
-import { aksNodeClassKind } from '../../shared/contract/api/aks-node-class.ts';
+import { aksNodeClassKind } from '../../shared/contract/api/kinds/aks-node-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../../shared/core/model/device-templates.ts';
 import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';

@@ -1,6 +1,6 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import { isRecord } from '../../shared/contract/api/object-meta.ts';
-import { readStatedSlices } from '../../shared/contract/api/stated-devices.ts';
+import { isRecord } from '../../shared/contract/api/schema/object-meta.ts';
+import { readStatedSlices } from '../../shared/contract/api/annotations/stated-devices.ts';
 import { label } from '../../shared/contract/names.ts';
 import { toTemplateSlices } from '../../shared/core/model/device-templates.ts';
 import type { ResourceSliceSpec } from '../../shared/kubernetes/device-manifest.ts';
@@ -18,9 +18,9 @@ import {
   text,
   wholeNumber,
   type Judge,
-} from '../input/judge.ts';
-import { readDocuments } from '../input/read-documents.ts';
-import { readSource } from '../input/read-sources.ts';
+} from '../input/check/judge.ts';
+import { readDocuments } from '../input/read/read-documents.ts';
+import { readSource } from '../input/read/read-sources.ts';
 import { fileProblem, WrongInputError, type InputProblem } from '../wrong-input.ts';
 import type { Catalog } from './catalog-format.ts';
 import { parseUsd } from './micro-usd.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import type { Sku } from '../../shared/adapters/azure/sku.ts';
+import type { Sku } from '../../shared/adapters/azure/catalog/sku.ts';
 import { WrongInputError } from '../wrong-input.ts';
 import { fromRow, type SizeFile } from './size-rows.ts';
 

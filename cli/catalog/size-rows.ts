@@ -1,4 +1,4 @@
-import type { Sku } from '../../shared/adapters/azure/sku.ts';
+import type { Sku } from '../../shared/adapters/azure/catalog/sku.ts';
 
 /**
  * One size as `data/REGION.json` keeps it, in this order: name, vCPUs, memory GiB, GPUs, `amd64`|`arm64`, zones joined,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toSku } from '../../shared/adapters/azure/sku.ts';
+import { toSku } from '../../shared/adapters/azure/catalog/sku.ts';
 import { listAt, mapAt, textAt } from '../input/json-fields.ts';
 import { toRow, type SizeFile, type SizeRow } from './size-rows.ts';
 

@@ -9,13 +9,13 @@ import type { DeployOptions } from './deploy-options.ts';
 import { lookUntilItWorks } from './first-look.ts';
 import { makeInfrastructure } from './infrastructure.ts';
 import type { Machine } from './machine.ts';
-import { fillParameters, readTemplate } from './parameters.ts';
+import { fillParameters, readTemplate } from './target/parameters.ts';
 import { preflight } from './preflight.ts';
-import { recordName } from './deployment-record.ts';
+import { recordName } from './target/deployment-record.ts';
 import { sayItHere } from './say-it-here.ts';
 import { type Steps, stepsOf } from './steps.ts';
 import { Stopped } from './stopped.ts';
-import { type Target, openTarget } from './target.ts';
+import { type Target, openTarget } from './target/target.ts';
 import { whatWould } from './what-would.ts';
 
 const STEPS = 6;

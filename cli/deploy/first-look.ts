@@ -6,7 +6,7 @@ import type { Health } from '../../shared/app/health.ts';
 import { ASKED_WITHIN_MS, type Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
-import type { Target } from './target.ts';
+import type { Target } from './target/target.ts';
 
 /** A role of an identity holds within ten minutes, and the relay starts and publishes meanwhile. */
 const WORKS_WITHIN_MS = 12 * 60_000;

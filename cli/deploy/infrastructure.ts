@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { AzAnswer } from '../../infra/hooks/az.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import type { DeployOptions } from './deploy-options.ts';
-import { isUnderWay, readRecord, recordName, toRecord } from './deployment-record.ts';
+import { isUnderWay, readRecord, recordName, toRecord } from './target/deployment-record.ts';
 import type { Machine } from './machine.ts';
-import { fillParameters, readTemplate } from './parameters.ts';
+import { fillParameters, readTemplate } from './target/parameters.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
-import type { Target } from './target.ts';
+import type { Target } from './target/target.ts';
 
 /** Deploys the template, and answers the target with its outputs. Throws Stopped that says what Azure refused. */
 export function makeInfrastructure(target: Target, machine: Machine): Target {

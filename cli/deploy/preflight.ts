@@ -8,7 +8,7 @@ import { renderFindings } from '../../infra/hooks/render-findings.ts';
 import { ASKED_WITHIN_MS, type Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
-import { type Target, othersOn } from './target.ts';
+import { type Target, othersOn } from './target/target.ts';
 
 /** Azure's roles hold within five minutes, by its own word; twice that is no matter of patience any more. */
 const MENDED_WITHIN_MS = 10 * 60_000;

@@ -1,9 +1,9 @@
 import type { DeployOptions } from './deploy-options.ts';
 import { lookOnce } from './first-look.ts';
 import type { Machine } from './machine.ts';
-import { isUnderWay } from './deployment-record.ts';
+import { isUnderWay } from './target/deployment-record.ts';
 import { Stopped } from './stopped.ts';
-import { openTarget } from './target.ts';
+import { openTarget } from './target/target.ts';
 
 /** Says what is deployed, and whether it works. Throws Stopped where it does not. */
 export async function status(options: DeployOptions, machine: Machine): Promise<void> {

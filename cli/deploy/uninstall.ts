@@ -3,12 +3,12 @@ import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import { remove } from '../../infra/hooks/remove.ts';
 import { renderRemoval } from '../../infra/hooks/render-removal.ts';
 import type { DeployOptions } from './deploy-options.ts';
-import { type Known, knownOutputs } from './known-outputs.ts';
+import { type Known, knownOutputs } from './target/known-outputs.ts';
 import type { Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { stepsOf } from './steps.ts';
 import { Stopped } from './stopped.ts';
-import { openTarget } from './target.ts';
+import { openTarget } from './target/target.ts';
 
 /** Removes a deployment, or with `--dry-run` says what removes it. Throws Stopped where it cannot go on. */
 export async function uninstall(options: DeployOptions, machine: Machine): Promise<void> {

@@ -7,7 +7,7 @@ import type { Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import type { Steps } from './steps.ts';
 import { Stopped } from './stopped.ts';
-import type { Target } from './target.ts';
+import type { Target } from './target/target.ts';
 
 /** What `deploy` would do after the preflight, step by step. Asks Azure and the cluster, and changes nothing. */
 export async function whatWould(

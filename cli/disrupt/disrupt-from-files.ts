@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { evictionCosts } from '../../shared/app/eviction-costs.ts';
-import { moveCosts } from '../../shared/app/move-costs.ts';
+import { evictionCosts } from '../../shared/app/gather/eviction-costs.ts';
+import { moveCosts } from '../../shared/app/gather/move-costs.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import { DEFAULT_DISRUPTION, type DisruptionInput } from '../../shared/core/model/disruption-input.ts';
 import { policyNow } from '../../shared/core/disruption/brakes/policy-now.ts';
@@ -15,7 +15,7 @@ import { DEFAULT_WORK, KARPENTER_POLICY } from '../../shared/core/model/provisio
 import type { DisruptOptions } from '../command.ts';
 import { isUsable, refuseMissingClasses } from '../input/missing-classes.ts';
 import { deviceSupport, inFlightOf, readCatalogs, readCluster, type PlanOutcome } from '../plan/plan-from-files.ts';
-import { renderJson, renderYaml } from '../plan/render-document.ts';
+import { renderJson, renderYaml } from '../documents/render-document.ts';
 import { renderCount } from '../render-count.ts';
 import { renderDisruption } from './render-disruption.ts';
 import { toDisruptionDocument } from './to-disruption-document.ts';

@@ -2,7 +2,7 @@ import { withCurrency } from '../../shared/core/quantity/render-usd.ts';
 import { PAGE_WIDTH } from '../plan/page-width.ts';
 import { cutColumn, textTable, wrapText } from '../plan/text-table.ts';
 import { renderCount } from '../render-count.ts';
-import type { DisruptionDocument } from './disruption-format.ts';
+import type { DisruptionDocument } from '../documents/disruption-format.ts';
 
 /** Hours of a month, as Azure's price calculator counts them. */
 const HOURS_PER_MONTH = 730;

@@ -1,7 +1,7 @@
 import type { DisruptionPlan } from '../../shared/core/disruption/plan/disruption-plan.ts';
 import { renderKept } from '../../shared/core/disruption/plan/render-kept.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
-import type { DisruptionDocument } from './disruption-format.ts';
+import type { DisruptionDocument } from '../documents/disruption-format.ts';
 
 /** The plan in its public form. `currency`: what prices are in (ISO 4217). */
 export function toDisruptionDocument(plan: DisruptionPlan, solveMs: number, currency: string): DisruptionDocument {

@@ -1,5 +1,5 @@
-import { isRecord } from '../../shared/contract/api/object-meta.ts';
-import type { CheckedObject } from './check-objects.ts';
+import { isRecord } from '../../shared/contract/api/schema/object-meta.ts';
+import type { CheckedObject } from './check/check-objects.ts';
 import { listAt, mapAt, numberAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 

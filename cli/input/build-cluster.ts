@@ -1,8 +1,8 @@
 import { createSnapshotBuilder } from '../../shared/contract/snapshot/builder.ts';
-import type { ReferredResource } from '../../shared/contract/snapshot/reduced.ts';
+import type { ReferredResource } from '../../shared/contract/snapshot/reduced/reduced.ts';
 import { parseSnapshot, type Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import { createAdmission, withHostPorts, type Admission } from './admit-pods.ts';
-import { titleOf, type CheckedObject } from './check-objects.ts';
+import { titleOf, type CheckedObject } from './check/check-objects.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 import { renderCount } from '../render-count.ts';

@@ -1,7 +1,7 @@
-import { isRecord } from '../../shared/contract/api/object-meta.ts';
+import { isRecord } from '../../shared/contract/api/schema/object-meta.ts';
 import { digest } from '../../shared/contract/digest.ts';
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
-import { titleOf, type CheckedObject } from './check-objects.ts';
+import { titleOf, type CheckedObject } from './check/check-objects.ts';
 import { listAt, mapAt, numberAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 import { scalingBy } from './scaled.ts';

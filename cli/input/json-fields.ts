@@ -1,4 +1,4 @@
-import { isRecord } from '../../shared/contract/api/object-meta.ts';
+import { isRecord } from '../../shared/contract/api/schema/object-meta.ts';
 import type { JsonObject } from './objects.ts';
 
 /** The map at a path of field names; empty where there is none. */

@@ -1,4 +1,4 @@
-import { missingClass } from '../../shared/app/missing-class.ts';
+import { missingClass } from '../../shared/app/follow/definitions/missing-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 

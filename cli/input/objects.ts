@@ -1,7 +1,7 @@
-import { isRecord } from '../../shared/contract/api/object-meta.ts';
+import { isRecord } from '../../shared/contract/api/schema/object-meta.ts';
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
-import type { Origin } from './origin.ts';
-import type { SourceDocument } from './read-documents.ts';
+import type { Origin } from './read/origin.ts';
+import type { SourceDocument } from './read/read-documents.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { titleOf, type CheckedObject } from './check-objects.ts';
+import { titleOf, type CheckedObject } from './check/check-objects.ts';
 import { mapAt, numberAt, textAt } from './json-fields.ts';
 
 /** What autoscalers make of the replicas of workloads as soon as they see them. */

@@ -1,4 +1,4 @@
-import type { CheckedObject } from './check-objects.ts';
+import type { CheckedObject } from './check/check-objects.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 

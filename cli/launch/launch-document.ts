@@ -1,20 +1,7 @@
 import { configOf } from '../../shared/adapters/azure/bootstrap/custom-data.ts';
 import { mapAt, textAt } from '../input/json-fields.ts';
 import type { Sent } from './recording-azure.ts';
-
-/** What a launch sends to Azure, and what its node boots with. */
-export interface LaunchDocument {
-  /** Bodies as they go over the wire. The custom data is below; the names are those of the URL. */
-  readonly vm: object;
-  readonly nic: object;
-  readonly extension: object;
-  /** What AKS's node controller reads at boot. */
-  readonly nodeConfig: object;
-  readonly kubeletFlags: object;
-  readonly nodeLabels: object;
-  /** Base64, as `osProfile.customData` has it. */
-  readonly customData: string;
-}
+import type { LaunchDocument } from '../documents/launch-format.ts';
 
 /** The document of one launch, from what was sent for it. */
 export function toLaunchDocument(sent: ReadonlyArray<Sent>): LaunchDocument {

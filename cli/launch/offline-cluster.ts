@@ -1,4 +1,4 @@
-import type { Settings } from '../../shared/contract/settings.ts';
+import type { Settings } from '../../shared/contract/settings/settings.ts';
 
 /** Digits that stand for AKS's own where nothing tells them. */
 export const NO_DIGITS = '00000000';

@@ -1,6 +1,6 @@
-import { type Settings, readSettings } from '../../shared/contract/settings.ts';
+import { type Settings, readSettings } from '../../shared/contract/settings/settings.ts';
 import { mapAt } from '../input/json-fields.ts';
-import { readSource } from '../input/read-sources.ts';
+import { readSource } from '../input/read/read-sources.ts';
 import { fileProblem, WrongInputError } from '../wrong-input.ts';
 
 /** Connections that a launch does not use: who only looks need not give them. */

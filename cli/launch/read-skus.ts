@@ -1,8 +1,8 @@
 import type { ResourceSku } from '@azure/arm-compute';
-import { type Sku, toSku } from '../../shared/adapters/azure/sku.ts';
+import { type Sku, toSku } from '../../shared/adapters/azure/catalog/sku.ts';
 import { readShippedSizes } from '../catalog/shipped-sizes.ts';
 import { listAt, mapAt } from '../input/json-fields.ts';
-import { readSource } from '../input/read-sources.ts';
+import { readSource } from '../input/read/read-sources.ts';
 import { fileProblem, WrongInputError } from '../wrong-input.ts';
 
 /** A launch is one size that somebody has named: what it costs decides nothing. */

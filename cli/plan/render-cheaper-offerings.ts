@@ -1,4 +1,4 @@
-import type { CheaperOfferings } from '../../shared/core/model/cheaper.ts';
+import type { CheaperOfferings } from '../../shared/core/model/plan.ts';
 import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/model/plan.ts';
 import { renderCheaper } from '../../shared/core/telling/cheaper/render-cheaper.ts';
 import { plainCostOf, weighedPriceOf } from '../../shared/core/model/weighed-cost.ts';

@@ -1,12 +1,12 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { allocatableOf } from '../../shared/core/model/allocatable.ts';
-import { parseAmounts } from '../../shared/kubernetes/quantity.ts';
+import { parseAmounts } from '../../shared/kubernetes/text/quantity.ts';
 import type { Plan, PlannedClaim } from '../../shared/core/model/plan.ts';
 import { overlaidCatalog } from '../../shared/core/offerings/overlays.ts';
 import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import { PAGE_WIDTH } from './page-width.ts';
-import type { PlanDocument } from './plan-format.ts';
+import type { PlanDocument } from '../documents/plan-format.ts';
 import { sizeText, zoneText } from './offering-text.ts';
 import { cutColumn, textTable, type Align } from './text-table.ts';
 

@@ -5,7 +5,7 @@ import type { ProvisioningInput } from '../../shared/core/model/provisioning-inp
 import { renderMoney, withCurrency } from '../../shared/core/quantity/render-usd.ts';
 import { renderCount } from '../render-count.ts';
 import { PAGE_WIDTH } from './page-width.ts';
-import type { PlanDocument } from './plan-format.ts';
+import type { PlanDocument } from '../documents/plan-format.ts';
 import { renderCheaperOfferings } from './render-cheaper-offerings.ts';
 import { renderClaims } from './render-claims.ts';
 import type { Solved } from './solve.ts';

@@ -11,7 +11,7 @@ import { renderCheaper } from '../../shared/core/telling/cheaper/render-cheaper.
 import { renderLeftReason } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import { weighedPriceOf } from '../../shared/core/model/weighed-cost.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
-import type { PlanDocument } from './plan-format.ts';
+import type { PlanDocument } from '../documents/plan-format.ts';
 import type { Solved } from './solve.ts';
 
 /** The plan in its public form. `taken` are the names of claims that exist, `currency` is what prices are in (ISO 4217). */

@@ -196,7 +196,7 @@ resource noBasicScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025
   }
 }
 
-// Everything that shared/contract/settings.ts reads but what only sandboxes have; a test compares. An empty setting counts as absent, but for the network's: there it says that the cluster has none.
+// Everything that shared/contract/settings/settings.ts reads but what only sandboxes have; a test compares. An empty setting counts as absent, but for the network's: there it says that the cluster has none.
 resource appSettings 'Microsoft.Web/sites/config@2025-03-01' = {
   parent: app
   name: 'appsettings'

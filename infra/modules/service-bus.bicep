@@ -1,4 +1,4 @@
-metadata description = 'The namespace and its queues. What a queue is like is what shared/contract/queues.ts says: a test compares.'
+metadata description = 'The namespace and its queues. What a queue is like is what shared/contract/messages/queues.ts says: a test compares.'
 
 @description('Name of the namespace.')
 param name string

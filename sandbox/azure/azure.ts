@@ -1,19 +1,14 @@
 import { join } from 'node:path';
-import type { Capacity, Exhaustion, Placement } from './capacity.ts';
-import { Cloud, groupAndName } from './cloud.ts';
-import { EventGrid, type Delivery } from './event-grid.ts';
-import type { GridEvent } from './event-grid-events.ts';
-import { EventLog } from './event-log.ts';
-import { crashVm, evictVm, scheduleMaintenance, type MaintenanceType } from './eviction.ts';
-import { FaultPlan, type OrderedFault } from './faults.ts';
-import { ImageShelf } from './images.ts';
-import { listAt, textAt } from './json.ts';
-import type { Counters } from './ledger.ts';
-import type { AzureOptions, EventSubscription, FaultRates, Quota } from './options.ts';
-import { publishEvents } from './publish-events.ts';
-import type { Usage } from './quota.ts';
-import type { AzureEvent, Vm, VmView } from './resources.ts';
-import type { Restriction } from './restrictions.ts';
+import { Cloud, groupAndName } from './state/cloud.ts';
+import { EventGrid } from './events/event-grid.ts';
+import { EventLog } from './events/event-log.ts';
+import { crashVm, evictVm, scheduleMaintenance } from './machines/eviction.ts';
+import { FaultPlan } from './faults.ts';
+import { ImageShelf } from './catalog/images.ts';
+import { listAt, textAt } from './arm/json.ts';
+import type { AzureOptions } from './state/options.ts';
+import { publishEvents } from './events/publish-events.ts';
+import type { Vm } from './arm/resources.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { catalogRoutes, listSkus, usagesOf } from './routes/catalog.ts';
 import { clusterRoutes } from './routes/cluster.ts';
@@ -23,70 +18,9 @@ import { networkRoutes } from './routes/network.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { PriceBook, priceRoutes } from './routes/prices.ts';
 import { startArmServer, type ArmServer } from './server.ts';
-import { readJson, readSizes, type DiskController } from './sizes.ts';
-import { letSpotVmsDie } from './spot-life.ts';
-
-/** A running double of Azure. */
-export interface Azure {
-  /** `http://127.0.0.1:PORT`: the `endpoint` of clients, and where prices and the admin surface are. */
-  readonly endpoint: string;
-  /** Calls the listener for every event from now on, in order; the answer ends it. */
-  on(listener: (event: AzureEvent) => void): () => void;
-  vms(): ReadonlyArray<VmView>;
-  counters(): Counters;
-  capacity(): ReturnType<Capacity['read']>;
-  quota(): Quota;
-  /** Every row of the region's usage list, as of now. */
-  usages(): ReadonlyArray<Usage>;
-  /** The list of VM sizes as the API has it. */
-  skus(): ReadonlyArray<object>;
-  /** Whether a VM would be refused for lack of capacity now. */
-  isFull(placement: Placement): boolean;
-  /** What became of every event for every subscription. */
-  deliveries(): ReadonlyArray<Delivery>;
-  /** Evicts a spot VM of the node resource group after a notice. Throws for a name that is no spot VM. */
-  evict(name: string, options: { readonly noticeSeconds: number }): void;
-  /** Announces maintenance of a VM. Throws for an unknown name. */
-  schedule(name: string, type: MaintenanceType, options: { readonly noticeSeconds: number }): void;
-  /** Lets the host of a VM crash: the machine is gone, ARM still shows the VM. Throws for an unknown name. */
-  crash(name: string): void;
-  /** Lets every new VM of a zone fail with `ZonalAllocationFailed`. */
-  failZone(zone: string): void;
-  /** Lets new VMs fail for lack of capacity. */
-  exhaust(exhaustion: Exhaustion): void;
-  /** Withholds a size from the subscription, on the SKU list and at the PUT. */
-  restrict(restriction: Restriction): void;
-  /** Lets the set-up of machines that are made from now on end with one of AKS's exit codes: they run, and become no nodes. */
-  failBoots(exitCode: number): void;
-  /** Ends every exhaustion, zone failure, restriction and fault. Quota and prices stay. */
-  heal(): void;
-  setQuota(quota: Quota): void;
-  setFaults(faults: FaultRates): void;
-  /** Lets the next requests that match go wrong in a given way. */
-  orderFault(fault: OrderedFault): void;
-  /** Micro-USD per hour, in the retail feed from now on. Throws for an unknown size. */
-  setPrice(size: string, capacityType: 'spot' | 'on-demand', microUsdPerHour: number): void;
-  /** What Resource Graph says of a size's spot VMs from now on, such as `20+` percent in an hour. Throws for an unknown size. */
-  setEvictionRate(size: string, rate: string): void;
-  /** Renames the load balancer's backend pools: references to others are refused from now on. */
-  setBackendPools(names: ReadonlyArray<string>): void;
-  /** What AKS's node images are tagged for from now on: a size without one of these cannot boot them. */
-  setImageDiskControllers(controllers: ReadonlyArray<DiskController>): void;
-  /** Adds a version (`202611.20.0`) to every node image. */
-  publishImage(version: string): void;
-  /** Adds a queue, or a webhook after its handshake. Throws when the handshake fails. */
-  subscribe(subscription: EventSubscription): Promise<void>;
-  /** Ends a subscription. Harmless when there is none of the name. */
-  unsubscribe(name: string): Promise<void>;
-  /**
-   * Calls the listener for every Event Grid event, doubled ones twice: for other destinations. Render it with
-   * `renderEventGrid` or `renderCloudEvent` (event-grid-events.ts). The answer ends it.
-   */
-  onGridEvent(listener: (event: GridEvent) => void): () => void;
-  /** Sends an event to every subscription, as Event Grid would. */
-  publish(event: GridEvent): void;
-  close(): Promise<void>;
-}
+import { readJson, readSizes } from './catalog/sizes.ts';
+import { letSpotVmsDie } from './machines/spot-life.ts';
+import type { Azure } from './running-azure.ts';
 
 /**
  * Starts a double of the parts of Azure that Nodewright calls: Azure Resource Manager for VMs, network interfaces and

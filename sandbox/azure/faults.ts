@@ -1,33 +1,11 @@
-import { ArmError } from './arm-error.ts';
-import type { Cloud } from './cloud.ts';
-import { ComputeLimits } from './compute-limits.ts';
-import { providerOf, renderRefusal } from './refusal.ts';
-import type { ArmResponse } from './router.ts';
-import { throttled, throttlingCodeOf, type ThrottlingCode } from './throttling.ts';
-import { TokenBuckets, type BucketSize } from './token-bucket.ts';
-
-/** A fault that was ordered: it hits the next `times` requests that match, before any drawn fault. */
-export interface OrderedFault {
-  /** Null matches every method. */
-  readonly method: string | null;
-  /** Part of the path, in any case; empty matches every path. */
-  readonly pathContains: string;
-  readonly times: number;
-  readonly fault:
-    | {
-        readonly kind: 'refuse';
-        readonly status: number;
-        readonly code: string;
-        readonly message: string;
-        readonly retryAfterSeconds: number | null;
-      }
-    /** One of Azure's answers of 429; null: the one of whoever serves the path. */
-    | { readonly kind: 'throttle'; readonly code: ThrottlingCode | null; readonly retryAfterSeconds: number }
-    | { readonly kind: 'slow'; readonly ms: number }
-    /** The work is done, the answer is lost. */
-    | { readonly kind: 'lostResponse' }
-    | { readonly kind: 'garbage' };
-}
+import { ArmError } from './arm/arm-error.ts';
+import type { Cloud } from './state/cloud.ts';
+import { ComputeLimits } from './limits/compute-limits.ts';
+import { providerOf, renderRefusal } from './arm/refusal.ts';
+import type { ArmResponse } from './arm/router.ts';
+import { throttled, throttlingCodeOf } from './limits/throttling.ts';
+import { TokenBuckets, type BucketSize } from './limits/token-bucket.ts';
+import type { OrderedFault } from './limits/ordered-fault.ts';
 
 /** What happens to one request. */
 export interface Fault {

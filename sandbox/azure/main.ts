@@ -1,7 +1,7 @@
-import { systemClock } from '../world/clock.ts';
-import { rngFrom } from '../world/rng.ts';
+import { systemClock } from '../base/clock.ts';
+import { rngFrom } from '../base/rng.ts';
 import { startAzure } from './azure.ts';
-import { azureDefaults, quickLatency, realLatency } from './options.ts';
+import { azureDefaults, quickLatency, realLatency } from './state/options.ts';
 
 /**
  * Runs the double as a process: `node sandbox/azure/main.ts`. Settings come from the environment: PORT (4577),

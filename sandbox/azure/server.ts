@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { ArmError } from './arm-error.ts';
-import type { Cloud } from './cloud.ts';
-import { drawGuid } from './guid.ts';
-import { isObject, type JsonObject } from './json.ts';
-import { findRoute, type ArmRequest, type ArmResponse, type Route } from './router.ts';
+import { ArmError } from './arm/arm-error.ts';
+import type { Cloud } from './state/cloud.ts';
+import { drawGuid } from './arm/guid.ts';
+import { isObject, type JsonObject } from './arm/json.ts';
+import { findRoute, type ArmRequest, type ArmResponse, type Route } from './arm/router.ts';
 import type { Fault, FaultPlan } from './faults.ts';
-import { isGatewayAnswer, renderRefusal } from './refusal.ts';
+import { isGatewayAnswer, renderRefusal } from './arm/refusal.ts';
 import { refuseUnknownVersion } from './types/api-versions.ts';
 
 /** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */

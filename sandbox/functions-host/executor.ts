@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock } from '../world/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { renderErrorMessage, renderErrorStack } from './error-message.ts';
 import type { Log } from './log.ts';
 import type { AppWorker } from './app-worker.ts';

@@ -1,13 +1,13 @@
-import type { Clock } from '../world/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { renderErrorMessage } from './error-message.ts';
 import type { Executor } from './executor.ts';
 import { groupOf } from './function-group.ts';
-import type { HostJson } from './host-json.ts';
+import type { HostJson } from './settings/host-json.ts';
 import { toHttpRoute, type HttpRoute } from './http/http-functions.ts';
 import type { Listener } from './listener.ts';
 import type { Log } from './log.ts';
 import { createServiceBusListener } from './servicebus/service-bus-listener.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { createTimerListener } from './timers/timer-listener.ts';
 import type { TimerState } from './timers/timer-state.ts';
 import type { FunctionApp, RegisteredFunction } from './worker/function-app.ts';

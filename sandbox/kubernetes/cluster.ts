@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../world/clock.ts';
-import type { Rng } from '../world/rng.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Rng } from '../base/rng.ts';
 import { startApiServer } from './api/start-api-server.ts';
 import { connect, isApiError } from './client/connection.ts';
 import { startControlPlane } from './control-plane/control-plane.ts';

@@ -1,4 +1,4 @@
-import { parseQuantity, unitsOf } from '../../shared/kubernetes/quantity.ts';
+import { parseQuantity, unitsOf } from '../../shared/kubernetes/text/quantity.ts';
 
 /** Amounts of resources by name: millicores for `cpu`, whole units (bytes, pods, devices) for all else. */
 export type Amounts = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
-import { readDisruption } from '../../shared/contract/disruption-settings.ts';
-import { ignoresDevices, readPolicy, reservesNodes } from '../../shared/contract/scheduling-settings.ts';
-import type { Settings } from '../../shared/contract/settings.ts';
+import { readDisruption } from '../../shared/contract/settings/disruption-settings.ts';
+import { ignoresDevices, readPolicy, reservesNodes } from '../../shared/contract/settings/scheduling-settings.ts';
+import type { Settings } from '../../shared/contract/settings/settings.ts';
 import { nextOccurrence, parseNcrontab } from '../functions-host/timers/ncrontab.ts';
 import { type Assignment, repeatedNames, unknownName } from './assignment.ts';
 

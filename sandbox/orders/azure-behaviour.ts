@@ -1,7 +1,7 @@
-import type { CapacityError, Exhaustion } from '../azure/capacity.ts';
-import { type AzureOptions, azureDefaults, type FaultRates, type Latency } from '../azure/options.ts';
-import type { Restriction } from '../azure/restrictions.ts';
-import { DISK_CONTROLLERS, type DiskController } from '../azure/sizes.ts';
+import type { CapacityError, Exhaustion } from '../azure/state/capacity.ts';
+import { type AzureOptions, azureDefaults, type FaultRates, type Latency } from '../azure/state/options.ts';
+import type { Restriction } from '../azure/state/restrictions.ts';
+import { DISK_CONTROLLERS, type DiskController } from '../azure/catalog/sizes.ts';
 import { type Assignment, repeatedNames, unknownName } from './assignment.ts';
 
 /** How Azure behaves, but for its quota: what can be ordered of the double's options. */

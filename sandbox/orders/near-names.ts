@@ -1,4 +1,4 @@
-import { lettersApart } from '../../shared/kubernetes/letters-apart.ts';
+import { lettersApart } from '../../shared/kubernetes/text/letters-apart.ts';
 
 /** Names in one message: more is a list, and no hint. */
 const NAMES_MAX = 3;

@@ -1,4 +1,4 @@
-import type { Quota } from '../azure/options.ts';
+import type { Quota } from '../azure/state/options.ts';
 import { type Assignment, repeatedNames, unknownName } from './assignment.ts';
 
 /** Azure's names of what is no family's, and where the double keeps them. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type AzureOptions, azureDefaults, type Latency } from '../azure/options.ts';
-import { readSizes } from '../azure/sizes.ts';
+import { type AzureOptions, azureDefaults, type Latency } from '../azure/state/options.ts';
+import { readSizes } from '../azure/catalog/sizes.ts';
 import { readAppSettings } from './app-settings.ts';
 import type { Assignment } from './assignment.ts';
 import { type Behaviour, defaultBehaviour, type Region, readBehaviour, readRegion } from './azure-behaviour.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../azure/quota.ts';
+import type { Usage } from '../azure/state/quota.ts';
 import type { PossibleMachine } from './possible-machines.ts';
 
 /** A quota for which pods wait. */

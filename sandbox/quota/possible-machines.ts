@@ -1,10 +1,10 @@
-import { type Sku, toSku } from '../../shared/adapters/azure/sku.ts';
+import { type Sku, toSku } from '../../shared/adapters/azure/catalog/sku.ts';
 import { launchCandidates } from '../../shared/core/launch/launch-candidates.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { isTypeLevelKey, labelKey, normalizeKey } from '../../shared/kubernetes/labels.ts';
 import type { NodeClaim, NodePool, PodSpec } from '../../shared/kubernetes/manifest.ts';
 import { allocatableOf } from '../../shared/core/model/allocatable.ts';
-import { type Amounts, parseAmounts, renderAmounts } from '../../shared/kubernetes/quantity.ts';
+import { type Amounts, parseAmounts, renderAmounts } from '../../shared/kubernetes/text/quantity.ts';
 import {
   addRule,
   admits,
@@ -22,7 +22,7 @@ import { requiredAlternatives } from '../../shared/core/rules/pod-rules.ts';
 import { untolerated } from '../../shared/core/rules/taints.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../shared/core/offerings/weighed-price.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
-import type { Size } from '../azure/sizes.ts';
+import type { Size } from '../azure/catalog/sizes.ts';
 
 /** A machine that could hold a pod if Azure gave it. */
 export interface PossibleMachine {

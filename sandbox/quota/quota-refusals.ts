@@ -1,6 +1,6 @@
-import { classifyLaunchError } from '../../shared/adapters/azure/classify-launch-error.ts';
-import { isCovered, type Refusal, toRefusal } from '../../shared/adapters/azure/refusals.ts';
-import type { Sku } from '../../shared/adapters/azure/sku.ts';
+import { classifyLaunchError } from '../../shared/adapters/azure/machines/classify-launch-error.ts';
+import { isCovered, type Refusal, toRefusal } from '../../shared/adapters/azure/catalog/refusals.ts';
+import type { Sku } from '../../shared/adapters/azure/catalog/sku.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import type { RefusalScope } from '../../shared/ports/cloud.ts';
 import type { PossibleMachine } from './possible-machines.ts';

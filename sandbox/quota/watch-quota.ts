@@ -1,10 +1,10 @@
-import { type InstanceTypeSettings, toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
+import { type InstanceTypeSettings, toInstanceTypes } from '../../shared/adapters/azure/catalog/instance-types.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodePool, PodSpec } from '../../shared/kubernetes/manifest.ts';
 import { podRequests } from '../../shared/core/rules/pod-requests.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
-import type { Azure } from '../azure/azure.ts';
-import type { Size } from '../azure/sizes.ts';
+import type { Azure } from '../azure/running-azure.ts';
+import type { Size } from '../azure/catalog/sizes.ts';
 import { findShortages, type QuotaShortage, type WaitingPods } from './find-shortages.ts';
 import { type PossibleMachine, possibleMachines, toSkus } from './possible-machines.ts';
 import { createQuotaRefusals, type LoggedRefusal } from './quota-refusals.ts';

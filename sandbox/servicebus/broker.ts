@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
 import rhea, { type Connection, type Container, type EventContext, type Session, type link } from 'rhea';
-import type { QueueSettings } from '../../shared/contract/queues.ts';
-import type { Clock } from '../world/clock.ts';
-import { type Peer, attachConsumer, attachProducer } from './amqp-attach.ts';
-import { type FaultSettings, type Faults, faultsFrom, noFaults } from './faults.ts';
-import { type Journal, type JournalEntry, memoryJournal, openJournal, readJournal } from './journal.ts';
+import type { QueueSettings } from '../../shared/contract/messages/queues.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Peer, attachConsumer, attachProducer } from './amqp/amqp-attach.ts';
+import { type FaultSettings, type Faults, faultsFrom, noFaults } from './amqp/faults.ts';
+import { type Journal, type JournalEntry, memoryJournal, openJournal, readJournal } from './queue/journal.ts';
 import { portOf } from './port-of.ts';
-import { Queue, type QueueStats } from './queue.ts';
-import { QueueHost } from './queue-host.ts';
+import { Queue, type QueueStats } from './queue/queue.ts';
+import { QueueHost } from './queue/queue-host.ts';
 
 /** What a broker is started with. */
 export interface BrokerOptions {

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { queues } from '../../shared/contract/queues.ts';
-import { systemClock } from '../world/clock.ts';
-import { rngFrom } from '../world/rng.ts';
+import { queues } from '../../shared/contract/messages/queues.ts';
+import { systemClock } from '../base/clock.ts';
+import { rngFrom } from '../base/rng.ts';
 import { startAdmin } from './admin.ts';
 import { startBroker } from './broker.ts';
-import type { FaultSettings } from './faults.ts';
+import type { FaultSettings } from './amqp/faults.ts';
 
 /** The port of the official emulator and of AMQP. */
 const DEFAULT_PORT = '5672';

@@ -1,7 +1,7 @@
 import { type Assignment, parseAssignment } from '../orders/assignment.ts';
 import { behaviourHelp } from '../orders/azure-behaviour.ts';
 import { givableSettings } from '../orders/app-settings.ts';
-import { wordMeant } from '../../shared/kubernetes/word-meant.ts';
+import { wordMeant } from '../../shared/kubernetes/text/word-meant.ts';
 import type { GivenOrders } from '../orders/read-orders.ts';
 
 /** What was asked for on the command line. */

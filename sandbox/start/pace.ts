@@ -1,4 +1,4 @@
-import type { Latency, Span } from '../azure/options.ts';
+import type { Latency, Span } from '../azure/state/options.ts';
 import type { MachinePace } from '../world/machines.ts';
 
 const SECOND = 1_000;

@@ -1,12 +1,12 @@
-import type { Azure } from '../azure/azure.ts';
-import type { VmView } from '../azure/resources.ts';
-import { readSizes } from '../azure/sizes.ts';
+import type { Azure } from '../azure/running-azure.ts';
+import type { VmView } from '../azure/arm/resources.ts';
+import { readSizes } from '../azure/catalog/sizes.ts';
 import type { Kubelets } from '../kubernetes/kubelet/kubelets.ts';
 import type { MachineSpec } from '../kubernetes/kubelet/machine.ts';
 import { readCustomData } from '../node/custom-data.ts';
 import { missingFields, variablesOf } from '../node/node-controller.ts';
 import { type ClusterNetwork, cannotJoin, kubeletOf, staysNotReady } from '../node/readiness.ts';
-import type { Rng } from './rng.ts';
+import type { Rng } from '../base/rng.ts';
 
 /** What a machine's boot and end look like from the cluster. */
 export interface MachinePace {

@@ -1,5 +1,5 @@
-import { kubeletIdentity } from '../azure/kubelet-identity.ts';
-import type { AzureOptions } from '../azure/options.ts';
+import { kubeletIdentity } from '../azure/state/kubelet-identity.ts';
+import type { AzureOptions } from '../azure/state/options.ts';
 
 /** A key of RSA with 2,048 bits, made for this line; its private half was thrown away, so nobody logs in to a node of the sandbox. */
 const SSH_PUBLIC_KEY =

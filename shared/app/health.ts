@@ -1,6 +1,6 @@
 import { RetryableError, TerminalError } from '../ports/errors.ts';
-import { RELAY_SILENCE_MS } from './read-snapshot.ts';
-import type { Ports } from './ports.ts';
+import { RELAY_SILENCE_MS } from './gather/read-snapshot.ts';
+import type { Ports } from './ports/ports.ts';
 
 /** Whether the app can do its work, for whoever asks; each problem is a sentence with what to do about it. */
 export interface Health {

@@ -1,4 +1,4 @@
-import { parseGoDuration } from './go-duration.ts';
+import { parseGoDuration } from './text/go-duration.ts';
 import { markKey } from './marks.ts';
 
 /** Who wants to look at a new image for longer pauses disruption. */

@@ -1,5 +1,5 @@
 import { restrictedDomainOf } from './labels.ts';
-import { didYouMean } from './word-meant.ts';
+import { didYouMean } from './text/word-meant.ts';
 
 /**
  * Which label keys and values a NodePool may name. Sources: Karpenter 1.14 and karpenter-provider-azure 2026-08; the

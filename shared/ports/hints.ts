@@ -1,4 +1,4 @@
-import type { ObjectsHint, PodsHint, SignalHint } from '../contract/messages.ts';
+import type { ObjectsHint, PodsHint, SignalHint } from '../contract/messages/messages.ts';
 
 export type Hint = PodsHint | ObjectsHint | SignalHint;
 

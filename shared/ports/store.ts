@@ -1,8 +1,8 @@
-import type { DisruptionReason } from '../core/disruption/plan/disruption-plan.ts';
+import type { DisruptionReason } from '../core/disruption/plan/disruption-reason.ts';
 import type { DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Plan } from '../core/model/plan.ts';
-import type { DisruptionLook } from '../contract/disruption-figures.ts';
-import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
+import type { DisruptionLook } from '../contract/figures/disruption-figures.ts';
+import type { PlanFate, PlanFigures } from '../contract/figures/plan-figures.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 
 /** 2: reasons are of closed kinds, and claims say which cheaper offerings were refused. */

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
-import { deployment, nodeClass, nodePool, oneToANode } from '../e2e/manifests.ts';
-import { vmNameOf } from '../../shared/app/node-name.ts';
-import { readExecutions } from '../e2e/executions.ts';
+import { deployment, nodeClass, nodePool, oneToANode } from '../e2e/kit/manifests.ts';
+import { vmNameOf } from '../../shared/app/facts/node-name.ts';
+import { readExecutions } from '../e2e/kit/executions.ts';
 import type { KubernetesObject, Node, Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import { paceFor } from '../../sandbox/start/pace.ts';
 import type { SandboxOptions } from '../../sandbox/world/sandbox.ts';
-import { type Mode, type World, startWorld } from '../e2e/world.ts';
-import { readUses, type Use } from './process-use.ts';
+import { type Mode, type World, startWorld } from '../e2e/kit/world.ts';
+import { readUses, type Use } from './kit/process-use.ts';
 
 /**
  * Measures a burst end to end, with the product as `npm run build` left it, all parts on this machine:

@@ -1,7 +1,7 @@
-import { startWorld, type World } from '../e2e/world.ts';
-import { deployment, nodeClass, nodePool } from '../e2e/manifests.ts';
-import { openQueues } from '../e2e/queues.ts';
-import { isRunning } from '../e2e/state.ts';
+import { startWorld, type World } from '../e2e/kit/world.ts';
+import { deployment, nodeClass, nodePool } from '../e2e/kit/manifests.ts';
+import { openQueues } from '../e2e/kit/queues.ts';
+import { isRunning } from '../e2e/kit/state.ts';
 
 /**
  * Measures a cold start of the app as `npm run build` made it: a message waits in the queue, the Functions host's process

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { build } from 'esbuild';
-import { NO_FIGURES, withPlan, type FiguresRecord } from '../../shared/contract/plan-figures.ts';
+import { NO_FIGURES, withPlan, type FiguresRecord } from '../../shared/contract/figures/plan-figures.ts';
 
 /**
  * Measures what the relay, bundled as it ships, needs for a cluster of generated pods:

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { DEFAULT_REGION } from '../../cli/catalog/shipped-sizes.ts';
-import type { PlanDocument } from '../../cli/plan/plan-format.ts';
+import type { PlanDocument } from '../../cli/documents/plan-format.ts';
 import { planFromFiles } from '../../cli/plan/plan-from-files.ts';
 import { WrongInputError } from '../../cli/wrong-input.ts';
 

@@ -2,7 +2,7 @@ import { instant } from '../../shared/core/quantity/units.ts';
 import { countWaiting } from '../../shared/core/telling/effective-zones.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
-import { input, node, pods, pool, shape, size, spec, zones } from '../unit/core/build.ts';
+import { input, node, pods, pool, shape, size, spec, zones } from '../kit/core/build.ts';
 
 /**
  * CPU time that it takes to count the pods that wait, beside the plan for them:

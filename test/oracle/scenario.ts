@@ -10,7 +10,7 @@ import {
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/model/provisioning-input.ts';
-import { EMPTY_CLUSTER } from '../unit/core/build.ts';
+import { EMPTY_CLUSTER } from '../kit/core/build.ts';
 
 /** A scenario of the oracle, as its README describes it. */
 export interface Scenario {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Change, StoredMessage } from '../../sandbox/servicebus/message.ts';
-import { type Delivered, Queue, type ReceiveRequest } from '../../sandbox/servicebus/queue.ts';
-import type { QueueSettings } from '../../shared/contract/queues.ts';
+import type { Change, StoredMessage } from '../../sandbox/servicebus/queue/message.ts';
+import { type Delivered, Queue, type ReceiveRequest } from '../../sandbox/servicebus/queue/queue.ts';
+import type { QueueSettings } from '../../shared/contract/messages/queues.ts';
 import { drawsOf } from '../setup/draws.ts';
 
 const LOCK_MS = 100;

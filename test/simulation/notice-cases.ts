@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { rngFrom } from '../../sandbox/world/rng.ts';
+import { rngFrom } from '../../sandbox/base/rng.ts';
 import { noFaults } from './world/faults.ts';
-import { createStormyLoad, sendNotices } from './world/notices.ts';
-import { Simulation } from './world/simulation.ts';
+import { createStormyLoad, sendNotices } from './course/notices.ts';
+import { Simulation } from './course/simulation.ts';
 
 /** Half of the messages come twice; all calls take their time, and none fails, as nothing is promised of when those are done over. */
 const faults = { ...noFaults, queues: { ...noFaults.queues, duplicate: 50 } };

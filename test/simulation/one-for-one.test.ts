@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createPool, quiet } from './world/quiet.ts';
-import type { Simulation } from './world/simulation.ts';
+import { createPool, quiet } from './course/quiet.ts';
+import type { Simulation } from './course/simulation.ts';
 
 /**
  * Nodes that have drifted are replaced one for one, whatever spread over hosts their pods have. In virtual time, with a scheduler that counts

@@ -1,4 +1,4 @@
-import { Simulation } from './world/simulation.ts';
+import { Simulation } from './course/simulation.ts';
 
 /**
  * Virtual minutes of trouble, and those in which everything must have come to rest after it: a node has fifteen to join, a size whose node has

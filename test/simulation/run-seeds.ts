@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { rngFrom } from '../../sandbox/world/rng.ts';
+import { rngFrom } from '../../sandbox/base/rng.ts';
 import { runSeed, seedsFrom } from './run-seed.ts';
 import { drawFaults } from './trouble/draw-faults.ts';
 import { renderDrawn } from './trouble/render-drawn.ts';

@@ -1,7 +1,7 @@
-import type { Child } from '../../sandbox/world/child.ts';
-import { noFaults } from '../../sandbox/azure/options.ts';
+import type { Child } from '../../sandbox/world/processes/child.ts';
+import { noFaults } from '../../sandbox/azure/state/options.ts';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
-import type { World } from '../e2e/world.ts';
+import type { World } from '../e2e/kit/world.ts';
 import type { Book } from './book.ts';
 import type { Action, AzureFault, Part } from './draw-actions.ts';
 import type { Observed } from './observe.ts';

@@ -1,4 +1,4 @@
-import { type Rng, rngFrom } from '../../sandbox/world/rng.ts';
+import { type Rng, rngFrom } from '../../sandbox/base/rng.ts';
 import { apps, type ExtraPool, type Job } from './workloads.ts';
 
 /** How Azure goes wrong for a while. */

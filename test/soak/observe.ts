@@ -8,7 +8,7 @@ import {
   type Pod,
 } from '../../sandbox/kubernetes/client/objects.ts';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
-import type { World } from '../e2e/world.ts';
+import type { World } from '../e2e/kit/world.ts';
 import { APP_LABEL, apps } from './workloads.ts';
 
 /** What is known of a pod's life. Times are milliseconds since the run began. */

@@ -1,4 +1,4 @@
-import { parseAppEvent, textFact } from '../../sandbox/start/app-events.ts';
+import { parseAppEvent, textFact } from '../../sandbox/start/view/app-events.ts';
 
 /** One structured line of the product. */
 export interface Told {

@@ -6,9 +6,9 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { annotation, container } from '../../shared/contract/names.ts';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
 import { isFinished, type KubernetesObject, type Pod } from '../../sandbox/kubernetes/client/objects.ts';
-import type { PriceOf } from '../../sandbox/start/price-list.ts';
-import { readAzureNames } from '../e2e/azure-names.ts';
-import type { World } from '../e2e/world.ts';
+import type { PriceOf } from '../../sandbox/start/view/price-list.ts';
+import { readAzureNames } from '../e2e/kit/azure-names.ts';
+import type { World } from '../e2e/kit/world.ts';
 import type { Observed } from './observe.ts';
 
 /** Names of what has to be one to one, each without the prefix that tells a machine by its claim. */

@@ -1,4 +1,4 @@
-import { oneToANode } from '../e2e/manifests.ts';
+import { oneToANode } from '../e2e/kit/manifests.ts';
 
 /** A Deployment of the soak: `web` spreads over zones, `shy` keeps to one per node, and so on. */
 export interface App {

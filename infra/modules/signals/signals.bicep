@@ -73,7 +73,7 @@ module health 'topic-to-queue.bicep' = {
       'Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged'
     ]
     subjectBeginsWith: machines
-    // Those that shared/contract/health-annotations.ts ignores are left out; a test compares. Events without an annotation pass.
+    // Those that shared/contract/messages/health-annotations.ts ignores are left out; a test compares. Events without an annotation pass.
     advancedFilters: [
       {
         operatorType: 'StringNotIn'

@@ -1,6 +1,6 @@
-import { ArmError } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import { objectAt, textAt, type JsonObject } from '../json.ts';
+import { ArmError } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import { objectAt, textAt, type JsonObject } from '../arm/json.ts';
 import { linkedInvalidPropertyId } from './linked-id.ts';
 
 const SHAPE =

@@ -1,7 +1,7 @@
-import { ArmError, invalidParameter } from '../arm-error.ts';
-import { diskControllers, type DiskController, type Size } from '../sizes.ts';
-import type { ImageFacts, ImageShelf } from '../images.ts';
-import { textAt, type JsonObject } from '../json.ts';
+import { ArmError, invalidParameter } from '../arm/arm-error.ts';
+import { diskControllers, type DiskController, type Size } from '../catalog/sizes.ts';
+import type { ImageFacts, ImageShelf } from '../catalog/images.ts';
+import { textAt, type JsonObject } from '../arm/json.ts';
 
 const COMMUNITY = /^\/CommunityGalleries\/([^/]+)\/Images\/([^/]+)\/Versions\/[^/]+$/i;
 const SHARED = /\/galleries\/[^/]+\/images\/([^/]+)(?:\/versions\/[^/]+)?$/i;

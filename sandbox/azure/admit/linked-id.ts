@@ -1,4 +1,4 @@
-import { ArmError } from '../arm-error.ts';
+import { ArmError } from '../arm/arm-error.ts';
 
 /** 400 for a reference that is no id at all. The code is ARM's (Learn "Common deployment errors"), the words are from memory. */
 export function linkedInvalidPropertyId(id: string, path: string): ArmError {

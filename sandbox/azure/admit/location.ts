@@ -1,5 +1,5 @@
-import { ArmError, invalidReference } from '../arm-error.ts';
-import { isRegion, type Cloud } from '../cloud.ts';
+import { ArmError, invalidReference } from '../arm/arm-error.ts';
+import { isRegion, type Cloud } from '../state/cloud.ts';
 
 /**
  * Refuses a resource outside the double's region: one that Azure has is where what the resource refers to is not, another

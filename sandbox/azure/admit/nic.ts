@@ -1,7 +1,7 @@
-import { ArmError, invalidReference } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
-import { existsBackendPool, existsSecurityGroup, existsSubnet } from '../node-resource-group.ts';
+import { ArmError, invalidReference } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import { listAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
+import { existsBackendPool, existsSecurityGroup, existsSubnet } from '../state/node-resource-group.ts';
 import { refuseOtherRegion } from './location.ts';
 import { refuseOddTags } from './tags.ts';
 

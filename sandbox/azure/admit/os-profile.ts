@@ -1,5 +1,5 @@
-import { invalidParameter, requiredParameter } from '../arm-error.ts';
-import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
+import { invalidParameter, requiredParameter } from '../arm/arm-error.ts';
+import { listAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
 import { isSshPublicKey } from './ssh-key.ts';
 
 /** Linux takes at most this many characters for a VM's and a computer's name. */

@@ -1,7 +1,7 @@
-import { ArmError, invalidParameter } from '../arm-error.ts';
-import type { ImageFacts } from '../images.ts';
-import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
-import type { Size } from '../sizes.ts';
+import { ArmError, invalidParameter } from '../arm/arm-error.ts';
+import type { ImageFacts } from '../catalog/images.ts';
+import { listAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
+import type { Size } from '../catalog/sizes.ts';
 
 /**
  * Refuses security and disk capabilities that the size, the image or the zone do not have. Those of trusted launch are as

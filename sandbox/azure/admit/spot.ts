@@ -1,6 +1,6 @@
-import { ArmError } from '../arm-error.ts';
-import { textAt, valueAt, type JsonObject } from '../json.ts';
-import type { Size } from '../sizes.ts';
+import { ArmError } from '../arm/arm-error.ts';
+import { textAt, valueAt, type JsonObject } from '../arm/json.ts';
+import type { Size } from '../catalog/sizes.ts';
 
 /** Whether the body asks for a spot VM. */
 export function isSpot(body: JsonObject): boolean {

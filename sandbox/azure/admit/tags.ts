@@ -1,5 +1,5 @@
-import { ArmError } from '../arm-error.ts';
-import { objectAt, type JsonObject } from '../json.ts';
+import { ArmError } from '../arm/arm-error.ts';
+import { objectAt, type JsonObject } from '../arm/json.ts';
 
 /** Learn "Use tags to organize your Azure resources": pairs on a resource, characters of a name and of a value. */
 const LIMITS = { pairs: 50, name: 512, value: 256 } as const;

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, objectAt, textAt, type JsonObject } from '../json.ts';
+import { isObject, objectAt, textAt, type JsonObject } from '../arm/json.ts';
 
 /**
  * Writes the property trees that the double checks bodies against, from a folder of trees as the facts have them (files

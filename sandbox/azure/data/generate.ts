@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../json.ts';
+import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
 import { deriveSize, parseSizeName, type SizeRow } from './derive-size.ts';
 
 /**

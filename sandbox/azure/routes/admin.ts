@@ -1,14 +1,14 @@
-import { ArmError, invalidParameter } from '../arm-error.ts';
-import type { Azure } from '../azure.ts';
-import type { CapacityError } from '../capacity.ts';
-import type { EventLog } from '../event-log.ts';
-import type { MaintenanceType } from '../eviction.ts';
-import type { OrderedFault } from '../faults.ts';
-import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../json.ts';
-import { noFaults } from '../options.ts';
-import { DISK_CONTROLLERS } from '../sizes.ts';
-import { THROTTLING_CODES } from '../throttling.ts';
-import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { ArmError, invalidParameter } from '../arm/arm-error.ts';
+import type { Azure } from '../running-azure.ts';
+import type { CapacityError } from '../state/capacity.ts';
+import type { EventLog } from '../events/event-log.ts';
+import type { MaintenanceType } from '../machines/eviction.ts';
+import type { OrderedFault } from '../limits/ordered-fault.ts';
+import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
+import { noFaults } from '../state/options.ts';
+import { DISK_CONTROLLERS } from '../catalog/sizes.ts';
+import { THROTTLING_CODES } from '../limits/throttling.ts';
+import { ok, type ArmRequest, type ArmResponse, type Route } from '../arm/router.ts';
 
 const CAPACITY_ERRORS: ReadonlyArray<CapacityError> = [
   'SkuNotAvailable',

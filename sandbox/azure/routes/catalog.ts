@@ -1,13 +1,13 @@
-import { ArmError, invalidParameter, resourceNotFound } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import type { ImageShelf } from '../images.ts';
-import { isObject, listAt, textAt, valueAt } from '../json.ts';
-import { page } from '../pages.ts';
-import { parseCondition } from '../query-expression.ts';
-import { type Usage, usages } from '../quota.ts';
-import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
-import { readJson, type Size } from '../sizes.ts';
-import type { Restrictions } from '../restrictions.ts';
+import { ArmError, invalidParameter, resourceNotFound } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import type { ImageShelf } from '../catalog/images.ts';
+import { isObject, listAt, textAt, valueAt } from '../arm/json.ts';
+import { page } from '../arm/pages.ts';
+import { parseCondition } from '../arm/query-expression.ts';
+import { type Usage, usages } from '../state/quota.ts';
+import { ok, type ArmRequest, type ArmResponse, type Route } from '../arm/router.ts';
+import { readJson, type Size } from '../catalog/sizes.ts';
+import type { Restrictions } from '../state/restrictions.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
 const COMPUTE = `${SUBSCRIPTION}/providers/Microsoft.Compute`;

@@ -1,9 +1,9 @@
-import { resourceNotFound } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import type { JsonObject } from '../json.ts';
-import { kubeletIdentity } from '../kubelet-identity.ts';
-import { networkIds } from '../node-resource-group.ts';
-import { ok, type Route } from '../router.ts';
+import { resourceNotFound } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import type { JsonObject } from '../arm/json.ts';
+import { kubeletIdentity } from '../state/kubelet-identity.ts';
+import { networkIds } from '../state/node-resource-group.ts';
+import { ok, type Route } from '../arm/router.ts';
 import { refuseMisfits } from '../types/refuse-misfits.ts';
 import { typeTrees } from '../types/type-trees.ts';
 

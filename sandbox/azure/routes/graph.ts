@@ -1,10 +1,10 @@
-import { ArmError } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
+import { ArmError } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
 import { clusterRow } from './cluster.ts';
-import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
-import { parseCondition, parsePath } from '../query-expression.ts';
-import { ok, type Route } from '../router.ts';
-import type { Size } from '../sizes.ts';
+import { listAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
+import { parseCondition, parsePath } from '../arm/query-expression.ts';
+import { ok, type Route } from '../arm/router.ts';
+import type { Size } from '../catalog/sizes.ts';
 
 /** Resource Graph answers with at most this many rows at once. */
 const TOP_LIMIT = 1_000;

@@ -1,16 +1,16 @@
-import { notFound, resourceNotFound } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import { deleteNic, findNic, patchNicTags, putNic, renderNic } from '../network.ts';
+import { notFound, resourceNotFound } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import { deleteNic, findNic, patchNicTags, putNic, renderNic } from '../machines/network.ts';
 import {
   networkIds,
   renderLoadBalancer,
   renderSecurityGroup,
   renderSubnet,
   renderVnet,
-} from '../node-resource-group.ts';
-import { page } from '../pages.ts';
-import { listedId } from '../render-vm.ts';
-import { ok, withEtag, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+} from '../state/node-resource-group.ts';
+import { page } from '../arm/pages.ts';
+import { listedId } from '../machines/render-vm.ts';
+import { ok, withEtag, type ArmRequest, type ArmResponse, type Route } from '../arm/router.ts';
 import { refuseMisfits } from '../types/refuse-misfits.ts';
 import { typeTrees } from '../types/type-trees.ts';
 import { accepted, conditionsOf, nicDeletionWait, written } from './operations.ts';

@@ -1,7 +1,7 @@
-import { ArmError } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import { renderOperation, type Operation } from '../operations.ts';
-import { type ArmRequest, type ArmResponse, type Parameters, type Route } from '../router.ts';
+import { ArmError } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import { renderOperation, type Operation } from '../arm/operations.ts';
+import { type ArmRequest, type ArmResponse, type Parameters, type Route } from '../arm/router.ts';
 
 /** The `api-version` of a request, or the 400 for one without. */
 export function apiVersionOf(request: ArmRequest): string {

@@ -1,8 +1,8 @@
-import { ArmError } from '../arm-error.ts';
-import type { Cloud } from '../cloud.ts';
-import { priceRows, type PriceRow } from '../price-feed.ts';
-import { parseCondition } from '../query-expression.ts';
-import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { ArmError } from '../arm/arm-error.ts';
+import type { Cloud } from '../state/cloud.ts';
+import { priceRows, type PriceRow } from '../catalog/price-feed.ts';
+import { parseCondition } from '../arm/query-expression.ts';
+import { ok, type ArmRequest, type ArmResponse, type Route } from '../arm/router.ts';
 
 /** Units of the currency per US dollar, rounded; made up for the sandbox, since the feed's own rates are not published. All that it knows. */
 const RATES: { readonly [currency: string]: number } = {

@@ -1,4 +1,4 @@
-import { ArmError } from '../arm-error.ts';
+import { ArmError } from '../arm/arm-error.ts';
 
 interface Supported {
   /** Tried in this order against the path without its query. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../arm/json.ts';
 import type { Limits, TypeNode, TypeTree } from './type-tree.ts';
 
 /** Something in a body that its tree does not allow. */

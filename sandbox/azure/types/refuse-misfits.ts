@@ -1,5 +1,5 @@
-import { ArmError, requiredParameter } from '../arm-error.ts';
-import type { JsonObject } from '../json.ts';
+import { ArmError, requiredParameter } from '../arm/arm-error.ts';
+import type { JsonObject } from '../arm/json.ts';
 import { findMisfits, keepWritable, type Misfit } from './find-misfits.ts';
 import type { TypeTree } from './type-tree.ts';
 

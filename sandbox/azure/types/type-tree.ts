@@ -1,5 +1,5 @@
-import { isObject, objectAt, textAt, type JsonObject } from '../json.ts';
-import { readJson } from '../sizes.ts';
+import { isObject, objectAt, textAt, type JsonObject } from '../arm/json.ts';
+import { readJson } from '../catalog/sizes.ts';
 
 /** What ARM takes and gives in one place of a body. */
 export interface TypeNode {

@@ -1,6 +1,6 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Executor, InvocationOrder } from '../executor.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../settings/json.ts';
 import { renderTimerInput, toDotNetInstant } from '../timers/timer-listener.ts';
 import { toObjects } from '../servicebus/message-input.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';

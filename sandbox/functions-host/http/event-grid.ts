@@ -1,5 +1,5 @@
 import type { Executor } from '../executor.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../settings/json.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 import { emptyResponse, jsonResponse, type HostRequest, type HostResponse } from './exchange.ts';
 

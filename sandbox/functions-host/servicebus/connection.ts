@@ -1,4 +1,4 @@
-import { resolveSettings, type Settings } from '../settings.ts';
+import { resolveSettings, type Settings } from '../settings/settings.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 
 /** What a Service Bus function listens to. */

@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts';
+import { isObject } from '../settings/json.ts';
 import type { RpcTypedData } from '../worker/rpc.ts';
 
 /**

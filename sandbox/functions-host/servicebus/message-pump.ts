@@ -1,7 +1,7 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { renderErrorMessage } from '../error-message.ts';
 import type { Executor, InvocationOrder } from '../executor.ts';
-import type { ServiceBusOptions } from '../host-json.ts';
+import type { ServiceBusOptions } from '../settings/host-json.ts';
 import type { Log } from '../log.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 import { toBatchInput, toSingleInput, type MessageShape } from './message-input.ts';

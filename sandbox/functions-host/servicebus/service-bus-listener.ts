@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Executor } from '../executor.ts';
-import type { ServiceBusOptions } from '../host-json.ts';
+import type { ServiceBusOptions } from '../settings/host-json.ts';
 import type { Listener } from '../listener.ts';
 import type { Log } from '../log.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 import { pumpBatches, pumpSessionBatches } from './batch-pump.ts';
 import { type ClientSource, openClientSource } from './client-source.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { toRetryException, type Executor, type InvocationOrder } from '../executor.ts';
 import type { Listener } from '../listener.ts';
 import type { Log } from '../log.ts';
-import { resolveSettings, type Settings } from '../settings.ts';
+import { resolveSettings, type Settings } from '../settings/settings.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 import type { RpcRetryContext } from '../worker/rpc.ts';
 import { nextOccurrence, parseNcrontab, type Ncrontab } from './ncrontab.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isObject } from '../json.ts';
+import { isObject } from '../settings/json.ts';
 
 /** What is remembered of one timer over a restart; ISO 8601 instants. */
 export interface TimerStatus {

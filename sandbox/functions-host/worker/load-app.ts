@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { renderErrorMessage } from '../error-message.ts';
-import { isObject, parseJsonObject } from '../json.ts';
+import { isObject, parseJsonObject } from '../settings/json.ts';
 import type { Log } from '../log.ts';
 import {
   directRegistrations,

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { systemClock } from '../../world/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { startApiServer } from './start-api-server.ts';
 
 /**

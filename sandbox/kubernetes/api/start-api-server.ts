@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { createCustomKinds } from './custom/custom-kinds.ts';
 import { startControllers } from './controllers/start-controllers.ts';
 import { answerPath } from './http/answer-path.ts';
-import type { ApiReply, TextReply } from './http/api-reply.ts';
-import { readApiRequest } from './http/api-request.ts';
+import type { ApiReply, TextReply } from './request/api-reply.ts';
+import { readApiRequest } from './request/api-request.ts';
 import { createRegistry } from './registry/resources.ts';
 import { createSchemas } from './schema/schemas.ts';
 import type { ApiState } from './state.ts';

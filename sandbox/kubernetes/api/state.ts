@@ -1,4 +1,4 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Registry, Resource } from './registry/resources.ts';
 import type { Schemas } from './schema/schemas.ts';
 import type { Store } from './store/store.ts';

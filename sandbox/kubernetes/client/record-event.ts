@@ -1,4 +1,4 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { toTime } from '../timestamp.ts';
 import type { Connection } from './connection.ts';
 import type { KubernetesObject } from './objects.ts';

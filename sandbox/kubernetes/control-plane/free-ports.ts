@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { isPortFree } from '../../world/port-free.ts';
+import { isPortFree } from '../../base/port-free.ts';
 
 /**
  * Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152): one of those that is free now may

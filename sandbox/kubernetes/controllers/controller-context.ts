@@ -1,4 +1,4 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Connection } from '../client/connection.ts';
 import { controllerOf, keyOf, type KubernetesObject, type Node, type Pod } from '../client/objects.ts';
 import type { EventRecorder } from '../client/record-event.ts';

@@ -1,16 +1,16 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { connect } from '../client/connection.ts';
 import type { Lease } from '../client/objects.ts';
 import { openEventRecorder } from '../client/record-event.ts';
 import { openControllerContext, type ControllerContext, type Shared } from './controller-context.ts';
-import { runDaemonSets } from './daemon-set.ts';
-import { runDeployments } from './deployment.ts';
+import { runDaemonSets } from './workloads/daemon-set.ts';
+import { runDeployments } from './workloads/deployment.ts';
 import { runDisruption } from './disruption.ts';
-import { runJobs } from './job.ts';
+import { runJobs } from './workloads/job.ts';
 import { runNodeLifecycle } from './node-lifecycle.ts';
 import { runPodGc } from './pod-gc.ts';
-import { runReplicaSets } from './replica-set.ts';
-import { runStatefulSets } from './stateful-set.ts';
+import { runReplicaSets } from './workloads/replica-set.ts';
+import { runStatefulSets } from './workloads/stateful-set.ts';
 import { runTaintEviction } from './taint-eviction.ts';
 
 /** kube-controller-manager's default for `--node-monitor-grace-period` in 1.36. */

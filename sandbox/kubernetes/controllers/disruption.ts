@@ -5,7 +5,7 @@ import { isFinished } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import { isSameJson, type ControllerContext, type Shared } from './controller-context.ts';
 import { isReady } from './pod-control.ts';
-import { resolveCount, type PodDisruptionBudget, type ReplicaSet } from './workloads.ts';
+import { resolveCount, type PodDisruptionBudget, type ReplicaSet } from './workloads/workloads.ts';
 
 /** An eviction that was allowed but whose pod is still there after this long does not count as a disruption any more. */
 const EVICTION_PENDING_MS = 120_000;

@@ -1,4 +1,4 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** Objects of one kind reconciled at once. */
 const WORKERS = 5;

@@ -1,5 +1,5 @@
-import type { Clock } from '../../world/clock.ts';
-import type { Rng } from '../../world/rng.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Rng } from '../../base/rng.ts';
 import { connect, isApiError, type Connection } from '../client/connection.ts';
 import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import { hasCondition, isFinished, type Node, type Pod } from '../client/objects.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../world/clock.ts';
-import type { Rng } from '../../world/rng.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Rng } from '../../base/rng.ts';
 import { isApiError, type Connection } from '../client/connection.ts';
 import { controllerOf, hasCondition, isFinished, keyOf, podPath, type Pod } from '../client/objects.ts';
 import type { WriteQueue } from '../client/write-queue.ts';

@@ -2,10 +2,10 @@ import type { Connection } from '../client/connection.ts';
 import { isFinished, type KubernetesObject, type Node, type Pod } from '../client/objects.ts';
 import { watchObjects, type Watched } from '../client/watch-objects.ts';
 import { toPodInfo } from './cluster-state.ts';
-import { filterAlone } from './filter-node.ts';
+import { filterAlone } from './node/filter-node.ts';
 import type { DisruptionBudget } from './plan-preemption.ts';
 import { SCHEDULER_NAME, type Parts, type Watches } from './scheduler-parts.ts';
-import type { PersistentVolume, StorageClass, VolumeClaim } from './volume-needs.ts';
+import type { PersistentVolume, StorageClass, VolumeClaim } from './node/volume-needs.ts';
 
 /** Opens the scheduler's watches: what they show goes into its picture, and wakes the pods that it may help. */
 export function openWatches(connection: Connection, parts: () => Parts): Watches {

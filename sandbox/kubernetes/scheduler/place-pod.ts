@@ -1,10 +1,10 @@
-import type { Rng } from '../../world/rng.ts';
+import type { Rng } from '../../base/rng.ts';
 import { withPods, type NodeInfo, type PodInfo } from './cluster-state.ts';
-import { filterNode, toFilterContext, type FilterContext, type Verdict } from './filter-node.ts';
+import { filterNode, toFilterContext, type FilterContext, type Verdict } from './node/filter-node.ts';
 import type { Nominations } from './nominations.ts';
-import type { NamespaceLabels } from './pod-affinity.ts';
-import { pickNode } from './score-nodes.ts';
-import { volumeNeeds, type StorageObjects } from './volume-needs.ts';
+import type { NamespaceLabels } from './node/pod-affinity.ts';
+import { pickNode } from './node/score-nodes.ts';
+import { volumeNeeds, type StorageObjects } from './node/volume-needs.ts';
 
 /** With fewer nodes than this all are judged; with more, a share: the default configuration's adaptive sample. */
 const LEAST_SAMPLE = 100;

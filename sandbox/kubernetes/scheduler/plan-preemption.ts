@@ -2,7 +2,7 @@ import { matchesSelector } from '../matching.ts';
 import type { LabelSelector } from '../../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject } from '../client/objects.ts';
 import { withoutPods, withPods, type NodeInfo, type PodInfo } from './cluster-state.ts';
-import type { FilterContext, Verdict } from './filter-node.ts';
+import type { FilterContext, Verdict } from './node/filter-node.ts';
 import type { Nominations } from './nominations.ts';
 import { judge } from './place-pod.ts';
 import { renderUnschedulable } from './unschedulable-message.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../world/clock.ts';
-import type { Rng } from '../../world/rng.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Rng } from '../../base/rng.ts';
 import type { Connection } from '../client/connection.ts';
 import type { KubernetesObject, Node, Pod } from '../client/objects.ts';
 import type { EventRecorder } from '../client/record-event.ts';
@@ -9,7 +9,7 @@ import type { ClusterState } from './cluster-state.ts';
 import type { Nominations } from './nominations.ts';
 import type { DisruptionBudget } from './plan-preemption.ts';
 import type { QueuedPod, SchedulingQueue } from './scheduling-queue.ts';
-import type { PersistentVolume, StorageClass, VolumeClaim } from './volume-needs.ts';
+import type { PersistentVolume, StorageClass, VolumeClaim } from './node/volume-needs.ts';
 
 /** The name by which pods ask for this scheduler, and by which it reports. */
 export const SCHEDULER_NAME = 'default-scheduler';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../world/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { PodInfo } from './cluster-state.ts';
 import { newHeap } from './heap.ts';
 

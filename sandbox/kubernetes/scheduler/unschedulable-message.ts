@@ -1,4 +1,4 @@
-import type { Verdict } from './filter-node.ts';
+import type { Verdict } from './node/filter-node.ts';
 
 /** What is told when the cluster has no nodes at all. */
 export const noNodesMessage = 'no nodes available to schedule pods';

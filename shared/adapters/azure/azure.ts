@@ -1,16 +1,16 @@
 import type { TokenCredential } from '@azure/identity';
-import type { Settings } from '../../contract/settings.ts';
+import type { Settings } from '../../contract/settings/settings.ts';
 import type { Cloud, NodeClassFacts } from '../../ports/cloud.ts';
 import type { Kubernetes } from '../../ports/kubernetes.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 import { createTokens, revokeBootstrapTokens } from './bootstrap/bootstrap-token.ts';
-import { type AzureCatalogs, createCatalogs } from './catalogs.ts';
-import { createClients } from './clients.ts';
-import { createCloud } from './cloud.ts';
-import { createCompletion } from './complete-settings.ts';
-import { createNetworkPlaces } from './network-place.ts';
-import { networkModeOf } from './network-mode.ts';
-import { createNodeClassFacts } from './node-class-facts.ts';
+import { type AzureCatalogs, createCatalogs } from './catalog/catalogs.ts';
+import { createClients } from './calls/clients.ts';
+import { createCloud } from './machines/cloud.ts';
+import { createCompletion } from './network/complete-settings.ts';
+import { createNetworkPlaces } from './machines/network-place.ts';
+import { networkModeOf } from './network/network-mode.ts';
+import { createNodeClassFacts } from './classes/node-class-facts.ts';
 
 export interface AzureParts {
   readonly settings: Settings;

@@ -1,6 +1,6 @@
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
-import { type QueueMessage, toQueueMessages } from '../../contract/queue-messages.ts';
-import { sendInBatches } from '../../contract/send-in-batches.ts';
+import { type QueueMessage, toQueueMessages } from '../../contract/messages/queue-messages.ts';
+import { sendInBatches } from '../../contract/messages/send-in-batches.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Hints } from '../../ports/hints.ts';
 import { once } from '../once.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServiceBusClient } from '@azure/service-bus';
-import { poisonQueue } from '../../contract/queues.ts';
+import { poisonQueue } from '../../contract/messages/queues.ts';
 import { once } from '../once.ts';
 
 /** Service Bus refuses property values above this; the body stays whole. */

@@ -1,5 +1,10 @@
-import { DISRUPTION_BLOB, NO_DISRUPTION, parseDisruptionFigures, withLook } from '../../contract/disruption-figures.ts';
-import { FIGURES_BLOB, NO_FIGURES, parseFigures, withPlan } from '../../contract/plan-figures.ts';
+import {
+  DISRUPTION_BLOB,
+  NO_DISRUPTION,
+  parseDisruptionFigures,
+  withLook,
+} from '../../contract/figures/disruption-figures.ts';
+import { FIGURES_BLOB, NO_FIGURES, parseFigures, withPlan } from '../../contract/figures/plan-figures.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 import type { FiguresLog } from '../../ports/store.ts';
 

@@ -1,5 +1,5 @@
 import { firstStep, type AuditedDisruption, type AuditedStep } from '../../core/disruption/sound-disruption.ts';
-import type { DisruptOutcome } from './disrupt.ts';
+import type { DisruptOutcome } from './disrupt-outcome.ts';
 
 /** A step has a hundred nodes at most: halved so often, one node of it is left, and left out. */
 const TRIES_MAX = 8;

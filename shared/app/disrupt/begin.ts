@@ -11,15 +11,15 @@ import { type Instant, instant } from '../../core/quantity/units.ts';
 import { judged } from '../../core/recovery/sound-plan.ts';
 import { withDefaultSpread } from '../../core/rules/default-spread.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
-import { commitPlan } from '../commit-plan.ts';
-import { execute } from '../execute.ts';
-import type { Gathered } from '../gather.ts';
-import { makePlan, type MadePlan } from '../make-plan.ts';
-import type { Ports } from '../ports.ts';
-import { recordLook } from '../record-look.ts';
-import { tellRefused } from '../tell-refused.ts';
-import type { DisruptOutcome } from './disrupt.ts';
-import { decisionCounts } from './look-figures.ts';
+import { commitPlan } from '../commit/commit-plan.ts';
+import { execute } from '../execute/execute.ts';
+import type { Gathered } from '../gather/gather.ts';
+import { makePlan, type MadePlan } from '../plan/make-plan.ts';
+import type { Ports } from '../ports/ports.ts';
+import { recordLook } from '../tell/record-look.ts';
+import { tellRefused } from '../plan/tell-refused.ts';
+import type { DisruptOutcome } from './disrupt-outcome.ts';
+import { decisionCounts } from './tell/look-figures.ts';
 import { onlyCheaper } from './only-cheaper.ts';
 
 /** A step that is begun, and what it is judged by. */

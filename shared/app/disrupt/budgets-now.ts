@@ -3,10 +3,10 @@ import { isBudgeted, nodeBudgets, type NodeBudgets } from '../../core/disruption
 import type { Candidate } from '../../core/disruption/second-look/begun.ts';
 import { instant } from '../../core/quantity/units.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { isTrue } from '../conditions.ts';
-import { alone, inParallel } from '../in-parallel.ts';
-import { nodeNameOf } from '../node-name.ts';
-import type { Ports } from '../ports.ts';
+import { isTrue } from '../facts/conditions.ts';
+import { alone, inParallel } from '../ports/in-parallel.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
+import type { Ports } from '../ports/ports.ts';
 
 /** A node that is to go, and why as it was judged now: it may have grown old, or sick, since it was marked. */
 export interface Going {

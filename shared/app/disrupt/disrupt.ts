@@ -5,43 +5,25 @@ import type { AuditedDisruption } from '../../core/disruption/sound-disruption.t
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { instant } from '../../core/quantity/units.ts';
-import { resume } from '../commit-plan.ts';
-import { gather } from '../gather.ts';
-import { eachAlone } from '../in-parallel.ts';
-import { makePlan } from '../make-plan.ts';
-import type { Ports } from '../ports.ts';
-import { readSnapshot } from '../read-snapshot.ts';
-import { recordLook } from '../record-look.ts';
-import { wake } from '../wake.ts';
+import { resume } from '../commit/commit-plan.ts';
+import { gather } from '../gather/gather.ts';
+import { eachAlone } from '../ports/in-parallel.ts';
+import { makePlan } from '../plan/make-plan.ts';
+import type { Ports } from '../ports/ports.ts';
+import { readSnapshot } from '../gather/read-snapshot.ts';
+import { recordLook } from '../tell/record-look.ts';
+import { wake } from '../ports/wake.ts';
 import { beginWhatHolds } from './begin-what-holds.ts';
 import { begin } from './begin.ts';
-import { tellBreakers } from './breaker.ts';
+import { tellBreakers } from './brakes/breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
-import { watchRollouts } from './halt-rollouts.ts';
-import { makeDisruption } from './make-disruption.ts';
-import { NODES_AT_ONCE, tellFailed, unmark } from './mark.ts';
-import { stateOf } from './look-figures.ts';
-import { tellKept } from './tell-kept.ts';
-
-export type DisruptOutcome =
-  | { readonly kind: 'no-snapshot' }
-  /** The claims of the last decision are being created: whatever is decided now would not know them. */
-  | { readonly kind: 'executing' }
-  /** Switched off. `takenBack`: nodes that had been marked to go, and stay. */
-  | { readonly kind: 'off'; readonly takenBack: number }
-  /** Every node has a reason to stay. */
-  | { readonly kind: 'idle' }
-  /** What has begun is not ready, or pods get nodes first. */
-  | { readonly kind: 'waiting'; readonly for: string }
-  | { readonly kind: 'begun'; readonly decision: string; readonly nodes: number; readonly replacements: number }
-  | { readonly kind: 'finished'; readonly removed: number; readonly takenBack: number }
-  /** The nodes may go, and what would come in their place does not hold up. */
-  | { readonly kind: 'refused'; readonly why: string }
-  /** Decided, and not begun: what would come in their place could not be made, or a node may not be closed. */
-  | { readonly kind: 'denied'; readonly decision: string; readonly why: string }
-  /** Another plan came first. */
-  | { readonly kind: 'lost' };
+import { watchRollouts } from './brakes/halt-rollouts.ts';
+import { makeDisruption } from '../plan/make-disruption.ts';
+import { NODES_AT_ONCE, tellFailed, unmark } from '../execute/mark.ts';
+import { stateOf } from './tell/look-figures.ts';
+import { tellKept } from './tell/tell-kept.ts';
+import type { DisruptOutcome } from './disrupt-outcome.ts';
 
 /**
  * Removes nodes that are not needed, or not as they should be, and what replaces them comes first. In two looks: the first

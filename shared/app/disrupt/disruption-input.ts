@@ -1,9 +1,9 @@
 import { policyNow } from '../../core/disruption/brakes/policy-now.ts';
 import type { DisruptionInput, DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
-import { isDeniedStill } from '../denied-condition.ts';
-import { moveCosts } from '../move-costs.ts';
-import type { Ports } from '../ports.ts';
+import { isDeniedStill } from '../tell/denied-condition.ts';
+import { moveCosts } from '../gather/move-costs.ts';
+import type { Ports } from '../ports/ports.ts';
 import { candidatesOf } from '../../core/disruption/second-look/begun.ts';
 
 /**

@@ -1,5 +1,6 @@
-import type { Ports } from '../ports.ts';
-import { disrupt, type DisruptOutcome } from './disrupt.ts';
+import type { Ports } from '../ports/ports.ts';
+import { disrupt } from './disrupt.ts';
+import type { DisruptOutcome } from './disrupt-outcome.ts';
 
 /** Between two looks, in milliseconds: what the relay sees is published within a second. */
 const PAUSE_MS = 2_000;

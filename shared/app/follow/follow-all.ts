@@ -1,11 +1,11 @@
-import { CLOCK_SKEW_MS } from '../clock-skew.ts';
-import type { FollowedObject } from '../../contract/messages.ts';
+import { CLOCK_SKEW_MS } from '../facts/clock-skew.ts';
+import type { FollowedObject } from '../../contract/messages/messages.ts';
 import { RefusedError } from '../../ports/errors.ts';
-import { hintObjects } from '../hint-objects.ts';
-import type { Ports } from '../ports.ts';
-import { tellDenied } from '../tell-denied.ts';
+import { hintObjects } from '../ports/hint-objects.ts';
+import type { Ports } from '../ports/ports.ts';
+import { tellDenied } from '../tell/tell-denied.ts';
 import { follow } from './follow.ts';
-import type { FollowOutcome } from './node-claim.ts';
+import type { FollowOutcome } from '../ports/follow-outcome.ts';
 
 /** What became of one of the objects: where it stands now, or what kept it from being moved. */
 export interface Followed {

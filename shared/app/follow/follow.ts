@@ -1,4 +1,4 @@
-import type { FollowedObject } from '../../contract/messages.ts';
+import type { FollowedObject } from '../../contract/messages/messages.ts';
 import { annotation } from '../../contract/names.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
 import { isReserved } from '../../kubernetes/reserved-taint.ts';
@@ -6,19 +6,18 @@ import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
-import { conditionOf, isTrue } from '../conditions.ts';
-import { nodeNameOf } from '../node-name.ts';
-import type { Ports } from '../ports.ts';
-import { isSameId } from '../same-id.ts';
-import { tellDenied } from '../tell-denied.ts';
-import { type Draft, commit, draftOf } from './draft.ts';
-import { initialize } from './initialize.ts';
-import { launch } from './launch.ts';
-import { awaitPlanned, isForMovers, openNode, withoutReservation } from './open-node.ts';
-import { releaseNode } from './release-node.ts';
+import { conditionOf, isTrue } from '../facts/conditions.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
+import type { Ports } from '../ports/ports.ts';
+import { isSameId } from '../facts/same-id.ts';
+import { tellDenied } from '../tell/tell-denied.ts';
+import { type Draft, commit, draftOf } from '../claims/draft.ts';
+import { initialize } from './join/initialize.ts';
+import { launch } from './launch/launch.ts';
+import { awaitPlanned, isForMovers, openNode, withoutReservation } from './join/open-node.ts';
+import { releaseNode } from './join/release-node.ts';
 import {
   NODE_NOT_FOUND,
-  type FollowOutcome,
   createdAtMs,
   deleteClaim,
   ensureFinalizer,
@@ -26,14 +25,15 @@ import {
   isReadyNode,
   transitionMs,
   writeStatus,
-} from './node-claim.ts';
-import { noteDisruptable } from './disruptable.ts';
-import { followNodeClass } from './node-class.ts';
-import { followNodePool } from './node-pool.ts';
-import { noteRegistration } from './registration-health.ts';
-import { register } from './register.ts';
-import { tellPlanned } from './tell-planned.ts';
-import { terminate } from './terminate.ts';
+} from '../claims/node-claim.ts';
+import type { FollowOutcome } from '../ports/follow-outcome.ts';
+import { noteDisruptable } from './judge/disruptable.ts';
+import { followNodeClass } from './definitions/node-class.ts';
+import { followNodePool } from './definitions/node-pool.ts';
+import { noteRegistration } from './definitions/registration-health.ts';
+import { register } from './join/register.ts';
+import { tellPlanned } from './join/tell-planned.ts';
+import { terminate } from './leave/terminate.ts';
 
 /** From the claim's creation. Karpenter's limits. */
 const LAUNCH_TIMEOUT_MS = 5 * 60_000;

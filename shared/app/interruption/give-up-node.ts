@@ -1,24 +1,24 @@
 import { otherTaints, isDisrupted } from '../../kubernetes/disrupted-taint.ts';
-import type { SignalHint } from '../../contract/messages.ts';
+import type { SignalHint } from '../../contract/messages/messages.ts';
 import { annotation, taint } from '../../contract/names.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { RefusedError, RetryableError } from '../../ports/errors.ts';
 import type { Refusal } from '../../ports/kubernetes.ts';
-import { toTimestamp } from '../conditions.ts';
-import type { About } from '../denied-condition.ts';
-import { publish } from '../events.ts';
-import { countEvictions } from '../follow/count-evictions.ts';
-import { tellPods } from '../follow/drain.ts';
-import { patchNode } from '../follow/patch-node.ts';
-import { claimsNamed, hintObjects } from '../hint-objects.ts';
-import { eachAlone } from '../in-parallel.ts';
-import { nodeNameOf } from '../node-name.ts';
-import type { Ports } from '../ports.ts';
-import { isSameId } from '../same-id.ts';
-import { tellDenied } from '../tell-denied.ts';
-import { annotateClaim } from './annotate-claim.ts';
-import { deadlineOf, isPreempted, noticedAtMs, noticeOf, renderInterruption } from './interrupted.ts';
-import { orRefused } from './or-refused.ts';
+import { toTimestamp } from '../facts/conditions.ts';
+import type { About } from '../tell/denied-condition.ts';
+import { publish } from '../tell/events.ts';
+import { countEvictions } from '../follow/leave/count-evictions.ts';
+import { tellPods } from '../follow/leave/drain.ts';
+import { patchNode } from '../claims/patch-node.ts';
+import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
+import { eachAlone } from '../ports/in-parallel.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
+import type { Ports } from '../ports/ports.ts';
+import { isSameId } from '../facts/same-id.ts';
+import { tellDenied } from '../tell/tell-denied.ts';
+import { annotateClaim } from '../claims/annotate-claim.ts';
+import { deadlineOf, isPreempted, noticedAtMs, noticeOf, renderInterruption } from '../facts/interrupted.ts';
+import { orRefused } from '../claims/or-refused.ts';
 
 /** What a notice says of a machine. */
 export interface Leave {

@@ -1,15 +1,15 @@
 import { label } from '../../contract/names.ts';
-import type { SignalHint } from '../../contract/messages.ts';
+import type { SignalHint } from '../../contract/messages/messages.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { atMost } from '../../ports/at-most.ts';
-import { claimFacts, machineFacts } from '../claim-facts.ts';
-import { isReadyNode } from '../follow/node-claim.ts';
-import { claimsNamed, hintObjects } from '../hint-objects.ts';
-import { nodeNameOf } from '../node-name.ts';
-import type { Ports } from '../ports.ts';
-import { findClaim } from './find-claim.ts';
+import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
+import { isReadyNode } from '../claims/node-claim.ts';
+import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
+import type { Ports } from '../ports/ports.ts';
+import { findClaim } from '../claims/find-claim.ts';
 import { giveUpNode, type GivenUp, type InTurn } from './give-up-node.ts';
-import { deadlineOf, isPreempted } from './interrupted.ts';
+import { deadlineOf, isPreempted } from '../facts/interrupted.ts';
 
 export type InterruptOutcome =
   /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */

@@ -1,8 +1,8 @@
 import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { isMarked, candidatesOf } from '../../core/disruption/second-look/begun.ts';
-import type { Ports } from '../ports.ts';
-import { isInterrupted } from './interrupted.ts';
+import type { Ports } from '../ports/ports.ts';
+import { isInterrupted } from '../facts/interrupted.ts';
 
 /**
  * The snapshot with claims that say why their nodes are closed. A notice closes the node and writes to its claim at the same moment, and an

@@ -2,15 +2,15 @@ import { annotation } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import type { Gathered } from '../gather.ts';
-import { claimsNamed, hintObjects } from '../hint-objects.ts';
-import { inParallel } from '../in-parallel.ts';
+import type { Gathered } from '../gather/gather.ts';
+import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
+import { inParallel } from '../ports/in-parallel.ts';
 import { initializedNodes } from '../../core/present/initialized-nodes.ts';
-import { claimOfVm, nodeNameOf } from '../node-name.ts';
-import type { Ports } from '../ports.ts';
-import { annotateClaim } from './annotate-claim.ts';
-import { interruptedAmong } from './interrupted.ts';
-import { orRefused } from './or-refused.ts';
+import { claimOfVm, nodeNameOf } from '../facts/node-name.ts';
+import type { Ports } from '../ports/ports.ts';
+import { annotateClaim } from '../claims/annotate-claim.ts';
+import { interruptedAmong } from '../facts/interrupted.ts';
+import { orRefused } from '../claims/or-refused.ts';
 
 /** Claims told at once; each is one write. */
 const TOLD_AT_ONCE = 16;

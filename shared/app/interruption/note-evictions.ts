@@ -3,14 +3,14 @@ import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { SpotStorm } from '../../core/offerings/spot-storms.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { claimFacts } from '../claim-facts.ts';
-import { isTrue, toTimestamp } from '../conditions.ts';
-import { eventAboutPool } from '../disrupt/event-about.ts';
-import { publish } from '../events.ts';
-import { EVICTION_COUNTS_MS, evictedAmong, takenBackMs } from './interrupted.ts';
+import { claimFacts } from '../facts/claim-facts.ts';
+import { isTrue, toTimestamp } from '../facts/conditions.ts';
+import { eventAboutPool } from '../tell/event-about.ts';
+import { publish } from '../tell/events.ts';
+import { EVICTION_COUNTS_MS, evictedAmong, takenBackMs } from '../facts/interrupted.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { EvictedMachine, RefusedOffering } from '../../ports/cloud.ts';
-import type { Ports } from '../ports.ts';
+import type { Ports } from '../ports/ports.ts';
 
 /** While a storm goes on each eviction moves its end; one event in so long tells of it. */
 const TOLD_EVERY_MS = 30 * 60_000;

@@ -1,4 +1,4 @@
-import { isRecord } from './object-meta.ts';
+import { isRecord } from './schema/object-meta.ts';
 
 /**
  * The hash that Karpenter puts into annotations to see that a spec has changed: Go's hashstructure 2.0.2 in format v2,

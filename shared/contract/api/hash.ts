@@ -1,4 +1,4 @@
-import type { AksNodeClass } from './aks-node-class.ts';
+import type { AksNodeClass } from './kinds/aks-node-class.ts';
 import {
   goBoolPointer,
   goDuration,
@@ -15,7 +15,7 @@ import {
   goTimePointer,
   type GoField,
 } from './go-hash.ts';
-import type { NodePool } from './node-pool.ts';
+import type { NodePool } from './kinds/node-pool.ts';
 
 /** Value of `karpenter.sh/nodepool-hash-version` that goes with `nodePoolHash`. Karpenter 1.14. */
 export const NODE_POOL_HASH_VERSION = 'v3';

@@ -1,14 +1,14 @@
-import { aksNodeClassKind } from './aks-node-class.ts';
-import { capacityBufferKind } from './capacity-buffer.ts';
-import type { KindDefinition } from './kind.ts';
-import { nodeClaimKind } from './node-claim.ts';
-import { nodeOverlayKind, type NodeOverlay } from './node-overlay.ts';
-import { nodePoolKind, type NodePool } from './node-pool.ts';
-import { isRecord, metadataProblems } from './object-meta.ts';
+import { aksNodeClassKind } from './kinds/aks-node-class.ts';
+import { capacityBufferKind } from './kinds/capacity-buffer.ts';
+import type { KindDefinition } from './schema/kind.ts';
+import { nodeClaimKind } from './kinds/node-claim.ts';
+import { nodeOverlayKind, type NodeOverlay } from './kinds/node-overlay.ts';
+import { nodePoolKind, type NodePool } from './kinds/node-pool.ts';
+import { isRecord, metadataProblems } from './schema/object-meta.ts';
 import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from './runtime-rules.ts';
-import { readBySchema } from './structural.ts';
-import { didYouMean } from '../../kubernetes/word-meant.ts';
-import type { Problem } from './validation-error.ts';
+import { readBySchema } from './schema/structural.ts';
+import { didYouMean } from '../../kubernetes/text/word-meant.ts';
+import type { Problem } from './schema/validation-error.ts';
 
 /** Every kind that Nodewright defines or reads, in the order in which their CRDs are applied. */
 export const kinds: ReadonlyArray<KindDefinition> = [

@@ -1,4 +1,4 @@
-import type { NodeOverlay } from './node-overlay.ts';
+import type { NodeOverlay } from './kinds/node-overlay.ts';
 import {
   labelKeyMeant,
   normalizedLabels,
@@ -6,14 +6,14 @@ import {
   wellKnownLabels,
   wellKnownValues,
 } from '../../kubernetes/pool-labels.ts';
-import type { NodePool } from './node-pool.ts';
-import { bakeTimeProblems } from './bake-time.ts';
-import { readEvictionCost } from './eviction-cost.ts';
-import { readMoveCost } from './move-cost.ts';
-import { isLabelValue, isQualifiedName } from './object-meta.ts';
-import { comparisons, isNonNegativeInteger, type Requirement, type Taint } from './parts.ts';
-import { readStatedDevices } from './stated-devices.ts';
-import type { Problem } from './validation-error.ts';
+import type { NodePool } from './kinds/node-pool.ts';
+import { bakeTimeProblems } from './annotations/bake-time.ts';
+import { readEvictionCost } from './annotations/eviction-cost.ts';
+import { readMoveCost } from './annotations/move-cost.ts';
+import { isLabelValue, isQualifiedName } from './schema/object-meta.ts';
+import { comparisons, isNonNegativeInteger, type Requirement, type Taint } from './schema/parts.ts';
+import { readStatedDevices } from './annotations/stated-devices.ts';
+import type { Problem } from './schema/validation-error.ts';
 
 /**
  * What Karpenter checks when it reads a stored object, beyond what its CRD can say. A pool that fails is not Ready

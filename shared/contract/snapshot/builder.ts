@@ -1,4 +1,4 @@
-import { isRecord, text } from './field.ts';
+import { isRecord, text } from './reduced/field.ts';
 import { encodeSnapshot, type SnapshotHeader } from './encode.ts';
 import { PodTable, type PodState } from './pod-table.ts';
 import {
@@ -10,10 +10,10 @@ import {
   type ObjectResource,
   type ReducedObject,
   type ReferredResource,
-} from './reduced.ts';
-import { referredKeys } from './referred.ts';
-import { ownerResources, readOwner, type OwnerResource } from './reduced-owner.ts';
-import { readPod } from './reduced-pod.ts';
+} from './reduced/reduced.ts';
+import { referredKeys } from './reduced/referred.ts';
+import { ownerResources, readOwner, type OwnerResource } from './reduced/reduced-owner.ts';
+import { readPod } from './reduced/reduced-pod.ts';
 
 /** Everything a snapshot is made of: resources by their plural in the API, and what is kept beside them. */
 export type SnapshotResource = 'pods' | OwnerResource | ObjectResource;

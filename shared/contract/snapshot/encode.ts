@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { podFlag, specOfShapeText, type PodTable } from './pod-table.ts';
-import { listName, objectResources, type ObjectResource } from './reduced.ts';
-import { ownerResources, type OwnerResource } from './reduced-owner.ts';
+import { listName, objectResources, type ObjectResource } from './reduced/reduced.ts';
+import { ownerResources, type OwnerResource } from './reduced/reduced-owner.ts';
 
 /** What a snapshot says of itself. */
 export interface SnapshotHeader {

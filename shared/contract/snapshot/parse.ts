@@ -1,11 +1,11 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { snapshotFormat, type SnapshotHeader } from './encode.ts';
-import { flag, isRecord, list, needed, number, object, record, text, type Field } from './field.ts';
+import { flag, isRecord, list, needed, number, object, record, text, type Field } from './reduced/field.ts';
 import { podFlag } from './pod-table.ts';
-import { listName, objectResources, objectTables, type ObjectResource, type ReducedObject } from './reduced.ts';
-import type { PodOwner } from './reduced-owner.ts';
-import type { PodFacts, ReducedShape } from './reduced-pod.ts';
-import { ownerReference, podSpec, type ReducedPodSpec } from './reduced-spec.ts';
+import { listName, objectResources, objectTables, type ObjectResource, type ReducedObject } from './reduced/reduced.ts';
+import type { PodOwner } from './reduced/reduced-owner.ts';
+import type { PodFacts, ReducedShape } from './reduced/reduced-pod.ts';
+import { ownerReference, podSpec, type ReducedPodSpec } from './reduced/reduced-spec.ts';
 
 /** A pod of a snapshot: what is its own, and its shape. */
 export interface SnapshotPod extends PodFacts {

@@ -1,6 +1,6 @@
 import { createInternTable, type InternTable } from './intern.ts';
 import { createRowOrder } from './row-order.ts';
-import { isPlacedByOwner, type PodFacts, type ReducedShape } from './reduced-pod.ts';
+import { isPlacedByOwner, type PodFacts, type ReducedShape } from './reduced/reduced-pod.ts';
 
 /** The state of a pod that hints are derived from. */
 export interface PodState {

@@ -1,5 +1,5 @@
 import type { Snapshot, SnapshotPod } from './parse.ts';
-import { isProvisionable } from './reduced-pod.ts';
+import { isProvisionable } from './reduced/reduced-pod.ts';
 
 /** Whether provisioning should plan now or wait for more pods. */
 export type PendingWindow =

@@ -1,4 +1,4 @@
-import { parseQuantity, type Rounding } from '../../kubernetes/quantity.ts';
+import { parseQuantity, type Rounding } from '../../kubernetes/text/quantity.ts';
 
 /** Capacities and counters are counted in thousandths, so that `500m` is whole and 8 Pi still is exact. */
 const PER_UNIT = 1000;

@@ -1,7 +1,8 @@
 import type { Instant } from '../quantity/units.ts';
 import { offeredInput } from '../offerings/offered-input.ts';
 import { lowerBoundOf } from './bound/lower-bound.ts';
-import { judgeNodes, type JudgedNode } from './candidates/judge-nodes.ts';
+import { judgeNodes } from './candidates/judge-nodes.ts';
+import type { JudgedNode } from './candidates/judged-node.ts';
 import { applyEnds } from './apply-ends.ts';
 import { poolsFor, type Pools } from './candidates/pools.ts';
 import { awaitedOn, withAwaited, type Awaited } from './candidates/awaited-pods.ts';

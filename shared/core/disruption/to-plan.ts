@@ -1,13 +1,8 @@
 import { microUsdPerHour, type MicroUsdPerHour } from '../quantity/units.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
-import type { JudgedNode } from './candidates/judge-nodes.ts';
-import type {
-  ClusterCost,
-  DisruptionPlan,
-  DisruptionReason,
-  DisruptionStep,
-  PlannedMove,
-} from './plan/disruption-plan.ts';
+import type { JudgedNode } from './candidates/judged-node.ts';
+import type { ClusterCost, DisruptionPlan, DisruptionStep, PlannedMove } from './plan/disruption-plan.ts';
+import type { DisruptionReason } from './plan/disruption-reason.ts';
 import { keptReasons } from './kept-nodes.ts';
 import type { Place } from './search/arena.ts';
 import type { Ends } from './search/ends.ts';

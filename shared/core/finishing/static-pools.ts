@@ -5,7 +5,7 @@ import { labelKey } from '../../kubernetes/labels.ts';
 import type { Plan, PlannedClaim } from '../model/plan.ts';
 import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
-import { parseAmounts } from '../../kubernetes/quantity.ts';
+import { parseAmounts } from '../../kubernetes/text/quantity.ts';
 import { balanceZones } from '../placing/together/balance-zones.ts';
 import { at } from '../quantity/at.ts';
 import { capacityOf, lowestBit, weighsRisk } from '../offerings/compile-pool.ts';

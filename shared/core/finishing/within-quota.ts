@@ -1,6 +1,6 @@
 import type { QuotaUse } from '../model/catalog.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
-import type { CheaperOfferings } from '../model/cheaper.ts';
+import type { CheaperOfferings } from '../model/plan.ts';
 import type { Plan, PlannedClaim, PlannedOffering } from '../model/plan.ts';
 import { plainCostOf, weighedCostOf, weighedPriceOf } from '../model/weighed-cost.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';

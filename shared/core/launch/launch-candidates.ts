@@ -4,7 +4,7 @@ import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import type { PlannedOffering } from '../model/plan.ts';
 import { weighedPriceOf } from '../model/weighed-cost.ts';
 import { allocatableAmounts } from '../model/allocatable.ts';
-import { parseAmounts } from '../../kubernetes/quantity.ts';
+import { parseAmounts } from '../../kubernetes/text/quantity.ts';
 import { rateOf, riskFields, riskOf, withRisk } from '../offerings/weighed-price.ts';
 import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../rules/label-rule.ts';
 

@@ -1,6 +1,12 @@
 import type { InstanceType } from './catalog.ts';
 import type { ResourceList } from '../../kubernetes/manifest.ts';
-import { type Amounts, addAmounts, parseAmounts, parseQuantity, renderAmounts } from '../../kubernetes/quantity.ts';
+import {
+  type Amounts,
+  addAmounts,
+  parseAmounts,
+  parseQuantity,
+  renderAmounts,
+} from '../../kubernetes/text/quantity.ts';
 
 /** What pods and daemons may use of a node of this size: capacity − overhead, floored at 0. Rounded down. */
 export function allocatableOf(type: Pick<InstanceType, 'capacity' | 'overhead'>): ResourceList {

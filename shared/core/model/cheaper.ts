@@ -1,6 +1,5 @@
 import type { SelectorRequirement, Taint } from '../../kubernetes/manifest.ts';
 import type { MicroUsdPerHour } from '../quantity/units.ts';
-import type { PlannedOffering } from './plan.ts';
 
 /**
  * Why an offering that costs less than a claim's was not chosen: the first rule that ruled it out. `pod` is one of the
@@ -49,13 +48,3 @@ export type CheaperReason =
   | { readonly kind: 'min-values'; readonly keys: ReadonlyArray<string> }
   /** It would hold the claim's pods. The search for a cheap plan is not exhaustive, and did not come to it. */
   | { readonly kind: 'overlooked' };
-
-/** Offerings of one pool, cheaper than a claim's, that were ruled out for one reason. */
-export interface CheaperOfferings {
-  readonly nodePool: string;
-  readonly reason: CheaperReason;
-  readonly offerings: number;
-  readonly instanceTypes: number;
-  /** Of those too small the one that lacks least, which the reason is about; else the cheapest. */
-  readonly example: PlannedOffering;
-}

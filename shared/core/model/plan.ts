@@ -1,8 +1,18 @@
+import type { CheaperReason } from './cheaper.ts';
 import type { CapacityType } from './catalog.ts';
 import type { Labels, Requirement, ResourceList, Taint } from '../../kubernetes/manifest.ts';
 import type { MicroUsdPerHour } from '../quantity/units.ts';
-import type { CheaperOfferings } from './cheaper.ts';
 import type { LeftReason } from './left-reason.ts';
+
+/** Offerings of one pool, cheaper than a claim's, that were ruled out for one reason. */
+export interface CheaperOfferings {
+  readonly nodePool: string;
+  readonly reason: CheaperReason;
+  readonly offerings: number;
+  readonly instanceTypes: number;
+  /** Of those too small the one that lacks least, which the reason is about; else the cheapest. */
+  readonly example: PlannedOffering;
+}
 
 /** A pod as plans name it: `namespace/name`, and the uid that tells it from a later pod of the same name. */
 export interface PodReference {

@@ -2,7 +2,7 @@ import type { CapacityType, Catalog } from './catalog.ts';
 import type { DeviceTemplates } from './device-templates.ts';
 import type { CompileSelector } from './device-selector.ts';
 import type { Cluster } from './cluster.ts';
-import type { Amounts } from '../../kubernetes/quantity.ts';
+import type { Amounts } from '../../kubernetes/text/quantity.ts';
 import type { NodePool, TopologySpreadConstraint } from '../../kubernetes/manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
@@ -50,7 +50,7 @@ export interface WorkLimits {
   readonly operations: number;
 }
 
-/** About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/packing.ts). */
+/** About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/planning/packing.ts). */
 export const DEFAULT_WORK: WorkLimits = { operations: 60_000_000 };
 
 /** Pods with resource claims (DRA) are left, or planned with the means to read them. */

@@ -1,7 +1,7 @@
 import { at } from '../quantity/at.ts';
 import type { NodePool, Taint } from '../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
-import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import { parseAmounts, type Amounts } from '../../kubernetes/text/quantity.ts';
 import { marketLabels, isDecidedByType, type CompiledCatalog } from './compile-types.ts';
 import {
   ABSENT,

@@ -1,6 +1,6 @@
 import type { InstanceType, Offering, OfferingStorm } from '../model/catalog.ts';
 import { isTypeLevelKey, labelKey, normalizeKey, REGIONAL_ZONE } from '../../kubernetes/labels.ts';
-import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import { parseAmounts, type Amounts } from '../../kubernetes/text/quantity.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import { rateOf } from './weighed-price.ts';
 import { typeLabels, type TypeLabels } from './type-labels.ts';

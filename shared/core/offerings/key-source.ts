@@ -3,22 +3,7 @@ import { isNone, isOpenKey, offeringsMeeting, openRule, poolRule, type CompiledP
 import { marketLabels, isDecidedByType } from './compile-types.ts';
 import { admits, chooseValue, intersect, onlyValue, type LabelRules } from '../rules/label-rule.ts';
 import type { PoolState } from './pool-state.ts';
-
-/** What decides the value of one label on a pool's nodes. `undefined` values: no such label. */
-export type KeySource =
-  | {
-      readonly kind: 'offering';
-      /** By bit of an offering mask. */
-      readonly values: ReadonlyArray<string | undefined>;
-      /** The same by value. */
-      readonly groups: OfferingGroups;
-    }
-  | { readonly kind: 'type'; readonly values: ReadonlyArray<string | undefined> }
-  | { readonly kind: 'pool'; readonly value: string | undefined }
-  | { readonly kind: 'open' };
-
-/** The values that offerings have, each with the bits of those that have it. */
-export type OfferingGroups = ReadonlyArray<{ readonly value: string | undefined; readonly bits: number }>;
+import type { KeySource } from './pool-state.ts';
 
 export function keySourceOf(pool: CompiledPool, key: string): KeySource {
   const { catalog } = pool;

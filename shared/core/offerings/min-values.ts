@@ -1,5 +1,5 @@
 import { normalizeKey } from '../../kubernetes/labels.ts';
-import type { Amounts } from '../../kubernetes/quantity.ts';
+import type { Amounts } from '../../kubernetes/text/quantity.ts';
 import { at } from '../quantity/at.ts';
 import { capacityOf } from './compile-pool.ts';
 import { marketLabels } from './compile-types.ts';

@@ -1,7 +1,7 @@
 import type { Catalog, InstanceType, Offering } from '../model/catalog.ts';
 import type { NodeOverlay, NodePool, ResourceList } from '../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
-import { parseQuantity } from '../../kubernetes/quantity.ts';
+import { parseQuantity } from '../../kubernetes/text/quantity.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { fixedLabels } from './compile-pool.ts';
 import { ABSENT, byCodeUnit, oneOf, overlaps, toRules, type LabelRule, type LabelRules } from '../rules/label-rule.ts';

@@ -1,4 +1,4 @@
-import { addAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import { addAmounts, type Amounts } from '../../kubernetes/text/quantity.ts';
 import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import type { PoolObstacle } from '../model/left-reason.ts';
@@ -16,12 +16,27 @@ import type { Daemon } from '../rules/daemons.ts';
 import { weighCatalog } from './weigh-catalog.ts';
 import { DEFAULT_EVICTION_COST_MS } from './weighed-price.ts';
 import { heldMachines, type ExistingCapacity } from '../present/existing-capacity.ts';
-import type { KeySource } from './key-source.ts';
 import { hostPortsOf, type HostPort } from '../rules/host-ports.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { reservationsLeft, type ReservationsLeft } from './reservations.ts';
 import { addVector, toVector, type Dimensions } from '../quantity/resource-table.ts';
 import { untolerated } from '../rules/taints.ts';
+
+/** What decides the value of one label on a pool's nodes. `undefined` values: no such label. */
+export type KeySource =
+  | {
+      readonly kind: 'offering';
+      /** By bit of an offering mask. */
+      readonly values: ReadonlyArray<string | undefined>;
+      /** The same by value. */
+      readonly groups: OfferingGroups;
+    }
+  | { readonly kind: 'type'; readonly values: ReadonlyArray<string | undefined> }
+  | { readonly kind: 'pool'; readonly value: string | undefined }
+  | { readonly kind: 'open' };
+
+/** The values that offerings have, each with the bits of those that have it. */
+export type OfferingGroups = ReadonlyArray<{ readonly value: string | undefined; readonly bits: number }>;
 
 /** A pool as a plan finds it: what a node of it can hold beside its daemons, and what its limits allow. */
 export interface UsablePool {

@@ -1,7 +1,7 @@
 import type { CapacityBuffer, PodTemplateSpec, ScalableWorkload } from '../../kubernetes/buffer-manifest.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { PodSpec } from '../../kubernetes/manifest.ts';
-import { parseAmounts } from '../../kubernetes/quantity.ts';
+import { parseAmounts } from '../../kubernetes/text/quantity.ts';
 import { hasDeviceClaims } from '../devices/device-claims.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import { podRequests } from '../rules/pod-requests.ts';

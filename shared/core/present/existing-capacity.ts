@@ -2,7 +2,7 @@ import type { Cluster } from '../model/cluster.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
 import { labelKey, NODE_NAME_FIELD, normalizeKey } from '../../kubernetes/labels.ts';
 import { markKey } from '../../kubernetes/marks.ts';
-import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import { parseAmounts, type Amounts } from '../../kubernetes/text/quantity.ts';
 import { eachShapeOn, type PodCounts } from './bound-pods.ts';
 import { admitsLabels, byCodeUnit, onlyValue, toRules } from '../rules/label-rule.ts';
 import { daemonOwner, type Daemon } from '../rules/daemons.ts';

@@ -1,7 +1,7 @@
 import type { Cluster, Pod, PodShape } from '../model/cluster.ts';
 import type { PodSpec } from '../../kubernetes/manifest.ts';
 import type { Instant } from '../quantity/units.ts';
-import { parseDuration } from '../../kubernetes/duration.ts';
+import { parseDuration } from '../../kubernetes/text/duration.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
 import { isLeaving, machinesOf } from './existing-capacity.ts';
 import { ABSENT, byCodeUnit, overlaps, PRESENT } from '../rules/label-rule.ts';

@@ -1,4 +1,4 @@
-import { parseQuantity, unitsOf, type Rounding } from '../../kubernetes/quantity.ts';
+import { parseQuantity, unitsOf, type Rounding } from '../../kubernetes/text/quantity.ts';
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
 

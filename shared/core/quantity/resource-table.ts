@@ -1,4 +1,4 @@
-import type { Amounts } from '../../kubernetes/quantity.ts';
+import type { Amounts } from '../../kubernetes/text/quantity.ts';
 
 /** The resources that some pod asks for, in a fixed order, so that an amount of each is one place in a vector. */
 export interface Dimensions {

@@ -25,7 +25,7 @@ import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
-import { addAmounts, renderAmounts } from '../../kubernetes/quantity.ts';
+import { addAmounts, renderAmounts } from '../../kubernetes/text/quantity.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import { draftClaim, withOfferings } from './draft-claim.ts';
 import { poolLimits, type PoolLimits } from './pool-limits.ts';

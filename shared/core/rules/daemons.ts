@@ -1,6 +1,6 @@
 import type { Cluster } from '../model/cluster.ts';
 import type { Container, DaemonSet, LimitRange, PodSpec, ResourceList, Toleration } from '../../kubernetes/manifest.ts';
-import type { Amounts } from '../../kubernetes/quantity.ts';
+import type { Amounts } from '../../kubernetes/text/quantity.ts';
 import { byCodeUnit, type LabelRules } from './label-rule.ts';
 import { requiredAlternatives } from './pod-rules.ts';
 import { podRequests } from './pod-requests.ts';

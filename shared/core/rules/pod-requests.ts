@@ -1,5 +1,5 @@
 import type { Container, PodSpec, ResourceRequirements } from '../../kubernetes/manifest.ts';
-import { addAmounts, parseAmounts, raiseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import { addAmounts, parseAmounts, raiseAmounts, type Amounts } from '../../kubernetes/text/quantity.ts';
 
 /** What kube-scheduler reserves on a node for a pod of this spec, `pods: 1` included. */
 export function podRequests(spec: PodSpec): Amounts {

@@ -12,7 +12,8 @@ import { cheaperExplainer } from './cheaper/explain-cheaper.ts';
 import { deviceAssignments } from './claims/device-assignments.ts';
 import { renderClaims } from './claims/render-claim.ts';
 import { explainLeft } from './reasons/explain.ts';
-import { poolFacts, type PoolFacts } from './remedies/pool-facts.ts';
+import { poolFacts } from './remedies/pool-facts.ts';
+import type { PoolFacts } from './remedies/facts-of-pool.ts';
 import type { PoolState } from '../offerings/pool-state.ts';
 
 /** All that a plan tells: where pods and the room of buffers went, and why not where they have none. */

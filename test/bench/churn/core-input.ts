@@ -2,7 +2,7 @@ import type { Cluster, Pod, PodShape } from '../../../shared/core/model/cluster.
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import type { Node, NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import { scaledDownPool } from '../disruption/scaled-down-snapshot.ts';
-import { toInput, variants } from '../priced-workloads.ts';
+import { toInput, variants } from '../kit/priced-workloads.ts';
 import { TICK_S, type App } from './day.ts';
 import { isReady, MAX_SKEW, type SimNode, type World } from './world.ts';
 

@@ -2,8 +2,8 @@ import { createSnapshotBuilder } from '../../../shared/contract/snapshot/builder
 import { drawFrom, type Draw } from '../../../shared/core/quantity/draw.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
-import { readyClass, uidOf } from '../large-cluster-snapshot.ts';
-import { toInput, variants } from '../priced-workloads.ts';
+import { readyClass, uidOf } from '../kit/large-cluster-snapshot.ts';
+import { toInput, variants } from '../kit/priced-workloads.ts';
 
 /** A cluster some of whose pods have gone: nodes of several sizes, their pods drawn. */
 export interface ScaledDown {

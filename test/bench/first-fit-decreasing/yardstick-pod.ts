@@ -1,6 +1,6 @@
 import type { PodShape } from '../../../shared/core/model/cluster.ts';
 import type { LabelSelector, PodAffinityTerm, PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { parseQuantity } from '../../../shared/kubernetes/text/quantity.ts';
 
 export const ZONE = 'topology.kubernetes.io/zone';
 export const HOST = 'kubernetes.io/hostname';

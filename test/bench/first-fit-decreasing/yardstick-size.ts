@@ -1,6 +1,6 @@
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { Requirement } from '../../../shared/kubernetes/manifest.ts';
-import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { parseQuantity } from '../../../shared/kubernetes/text/quantity.ts';
 
 /** A size that the pool may use: what pods can have of it, and its lowest price per zone. */
 export interface YardstickSize {

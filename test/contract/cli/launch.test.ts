@@ -8,8 +8,8 @@ import { parseCommand } from '../../../cli/command.ts';
 import { launchFromFiles } from '../../../cli/launch/launch-from-files.ts';
 import { WrongInputError } from '../../../cli/wrong-input.ts';
 import { readCustomData } from '../../../sandbox/node/custom-data.ts';
-import { golden } from '../../unit/adapters/azure/golden/read.ts';
-import { settingsOf } from '../../unit/adapters/azure/golden/orders.ts';
+import { golden } from '../../kit/azure/read.ts';
+import { settingsOf } from '../../kit/azure/orders.ts';
 
 const POOL = `
 apiVersion: karpenter.sh/v1

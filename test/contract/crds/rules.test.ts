@@ -1,5 +1,5 @@
 import { startApiServer } from '../../../sandbox/kubernetes/api/start-api-server.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
 import { describeApiRules } from './rules-suite.ts';
 
 /** The double refuses nulls where the real server drops them, and does not know the formats of integers. */

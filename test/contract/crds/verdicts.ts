@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { renderCrd } from '../../../shared/contract/api/crd.ts';
-import type { KindDefinition } from '../../../shared/contract/api/kind.ts';
+import { renderCrd } from '../../../shared/contract/api/schema/crd.ts';
+import type { KindDefinition } from '../../../shared/contract/api/schema/kind.ts';
 import { kinds } from '../../../shared/contract/api/parse.ts';
 import { ApiError, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import type { ApiObject, Case } from './cases/case.ts';

@@ -1,9 +1,9 @@
 import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
 import { onTestFinished } from 'vitest';
 import { startBroker, type Broker } from '../../../sandbox/servicebus/broker.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../sandbox/world/rng.ts';
-import type { QueueSettings } from '../../../shared/contract/queues.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../sandbox/base/rng.ts';
+import type { QueueSettings } from '../../../shared/contract/messages/queues.ts';
 import { copyApp, startTestHost, type HostUnderTest, type Said } from './host-under-test.ts';
 
 const queue = (name: string, requiresSession: boolean): QueueSettings => ({

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { VirtualClock } from '../../../sandbox/world/clock.ts';
+import { VirtualClock } from '../../../sandbox/base/clock.ts';
 import { copyApp, startTestHost, until, type HostUnderTest } from './host-under-test.ts';
 
 const noon = Date.parse('2026-11-21T12:00:00Z');

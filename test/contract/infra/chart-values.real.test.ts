@@ -2,13 +2,13 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { watchedResources } from '../../../relay/resources.ts';
+import { watchedResources } from '../../../relay/watch/resources.ts';
 import { renderManifestFiles } from '../../../scripts/render-manifests.ts';
 import { kinds } from '../../../shared/contract/api/parse.ts';
-import { renderCrd } from '../../../shared/contract/api/crd.ts';
+import { renderCrd } from '../../../shared/contract/api/schema/crd.ts';
 import { apiGroups } from '../../../shared/contract/snapshot/api-groups.ts';
 import { snapshotResources } from '../../../shared/contract/snapshot/builder.ts';
-import { askedByFunctions, askedByRelay, granted, groupOf, manifestFolder } from '../../unit/infra/access.ts';
+import { askedByFunctions, askedByRelay, granted, groupOf, manifestFolder } from '../../kit/infra/access.ts';
 import {
   chartFolder,
   FUNCTIONS_USER,

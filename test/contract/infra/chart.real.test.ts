@@ -6,10 +6,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { connect, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import { renderKubeconfig } from '../../../sandbox/kubernetes/client/kubeconfig.ts';
 import { startControlPlane, type ControlPlane } from '../../../sandbox/kubernetes/control-plane/control-plane.ts';
-import { type Child, createChild } from '../../../sandbox/world/child.ts';
-import { imageEnvironment } from '../../../sandbox/world/relays.ts';
+import { type Child, createChild } from '../../../sandbox/world/processes/child.ts';
+import { imageEnvironment } from '../../../sandbox/world/processes/relays.ts';
 import { generationLease, relayLease } from '../../../shared/contract/names.ts';
-import { askedByFunctions, askedByRelay } from '../../unit/infra/access.ts';
+import { askedByFunctions, askedByRelay } from '../../kit/infra/access.ts';
 import { startAzurite, type StorageAccount } from '../relay/azurite.ts';
 import { openRig, until, type Rig } from '../relay/rig.ts';
 import {

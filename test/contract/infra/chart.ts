@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { ensureHelm } from '../../../scripts/helm.ts';
-import type { Document } from '../../unit/infra/access.ts';
+import type { Document } from '../../kit/infra/access.ts';
 
 export const root = resolve(import.meta.dirname, '../../..');
 export const chartFolder = join(root, 'infra/chart');

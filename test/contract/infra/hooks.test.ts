@@ -3,10 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Azure, startAzure } from '../../../sandbox/azure/azure.ts';
-import { azureDefaults } from '../../../sandbox/azure/options.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../sandbox/world/rng.ts';
+import { startAzure } from '../../../sandbox/azure/azure.ts';
+import type { Azure } from '../../../sandbox/azure/running-azure.ts';
+import { azureDefaults } from '../../../sandbox/azure/state/options.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../sandbox/base/rng.ts';
 import { writeFakeAz } from './fake-az.ts';
 
 const root = resolve(import.meta.dirname, '../../..');

@@ -12,9 +12,9 @@ import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../../shared/adapters/kubernetes/list-snapshot.ts';
 import { createTransport, type Transport } from '../../../shared/adapters/kubernetes/transport.ts';
-import { publish } from '../../../shared/app/events.ts';
+import { publish } from '../../../shared/app/tell/events.ts';
 import type { Kubernetes } from '../../../shared/ports/kubernetes.ts';
-import { askedByFunctions, askedByRelay, manifestFolder } from '../../unit/infra/access.ts';
+import { askedByFunctions, askedByRelay, manifestFolder } from '../../kit/infra/access.ts';
 import { applyCrds } from '../crds/verdicts.ts';
 
 const run = promisify(execFile);

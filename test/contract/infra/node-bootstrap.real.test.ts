@@ -16,8 +16,8 @@ import {
   type Answer,
   type Transport,
 } from '../../../shared/adapters/kubernetes/transport.ts';
-import { manifestFolder } from '../../unit/infra/access.ts';
-import { order, place, settings } from '../../unit/adapters/azure/launch-order.ts';
+import { manifestFolder } from '../../kit/infra/access.ts';
+import { order, place, settings } from '../../kit/azure/launch-order.ts';
 
 const run = promisify(execFile);
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';

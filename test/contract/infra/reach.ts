@@ -1,5 +1,5 @@
 import type { Connection } from '../../../sandbox/kubernetes/client/connection.ts';
-import type { Access } from '../../unit/infra/access.ts';
+import type { Access } from '../../kit/infra/access.ts';
 
 /** Who asks the API server. */
 export interface Subject {

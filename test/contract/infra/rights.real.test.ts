@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/world/sandbox.ts';
-import { manifestFolder } from '../../unit/infra/access.ts';
+import { manifestFolder } from '../../kit/infra/access.ts';
 import { chartFolder, FUNCTIONS_USER, helm, merged, NAMESPACE, needed, root } from './chart.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';

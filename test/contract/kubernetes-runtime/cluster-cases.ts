@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { KubeConfig, CoreV1Api } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCluster } from '../../../sandbox/kubernetes/cluster.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../sandbox/world/rng.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../sandbox/base/rng.ts';
 import { assets } from './runtimes.ts';
 
 /** The cases about a cluster's start, seen by the official client through the kubeconfig that the cluster wrote. */

@@ -3,8 +3,8 @@ import { startApiServer, type ApiServer } from '../../../sandbox/kubernetes/api/
 import { startControllers } from '../../../sandbox/kubernetes/controllers/controllers.ts';
 import { startKubelets } from '../../../sandbox/kubernetes/kubelet/kubelets.ts';
 import { startScheduler } from '../../../sandbox/kubernetes/scheduler/scheduler.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../sandbox/world/rng.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../sandbox/base/rng.ts';
 import { eventually, isReady, must, openStage, type Runtime } from './runtime.ts';
 
 const parts: Array<{ close(): Promise<void> | void }> = [];

@@ -6,8 +6,8 @@ import { startControlPlane } from '../../../sandbox/kubernetes/control-plane/con
 import { startControllers } from '../../../sandbox/kubernetes/controllers/controllers.ts';
 import { startKubelets } from '../../../sandbox/kubernetes/kubelet/kubelets.ts';
 import { startScheduler } from '../../../sandbox/kubernetes/scheduler/scheduler.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../sandbox/world/rng.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../sandbox/base/rng.ts';
 import { NODE_GRACE_MS, type Runtime } from './runtime.ts';
 
 /** Quick pods: these cases are about what happens, not about how long it takes. */

@@ -1,15 +1,15 @@
 import { describe } from 'vitest';
-import { startReal } from './api-under-test.ts';
-import { applyCases } from './apply-cases.ts';
-import { customResourceCases } from './custom-resource-cases.ts';
-import { listWatchCases } from './list-watch-cases.ts';
-import { malformedCases } from './malformed-cases.ts';
-import { objectCases } from './object-cases.ts';
-import { podCases } from './pod-cases.ts';
-import { portCases } from './port-cases.ts';
+import { startReal } from './cases/api-under-test.ts';
+import { applyCases } from './cases/apply-cases.ts';
+import { customResourceCases } from './cases/custom-resource-cases.ts';
+import { listWatchCases } from './cases/list-watch-cases.ts';
+import { malformedCases } from './cases/malformed-cases.ts';
+import { objectCases } from './cases/object-cases.ts';
+import { podCases } from './cases/pod-cases.ts';
+import { portCases } from './cases/port-cases.ts';
 import { portOn } from './port-on.ts';
-import { proxyCases } from './proxy-cases.ts';
-import { versionCases } from './version-cases.ts';
+import { proxyCases } from './cases/proxy-cases.ts';
+import { versionCases } from './cases/version-cases.ts';
 import { startedApi } from './started-api.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RefusedError } from '../../../shared/ports/errors.ts';
 import type { Kubernetes } from '../../../shared/ports/kubernetes.ts';
-import { eventually, startReal } from './api-under-test.ts';
+import { eventually, startReal } from './cases/api-under-test.ts';
 import { portOn } from './port-on.ts';
 import { startedApi } from './started-api.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startDouble } from './api-under-test.ts';
+import { startDouble } from './cases/api-under-test.ts';
 import { startedApi } from './started-api.ts';
 
 /** What tests may do to the double and to no real cluster: forget its history, and end its watches. */

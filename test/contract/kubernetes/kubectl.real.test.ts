@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe } from 'vitest';
-import { startDouble, startReal } from './api-under-test.ts';
+import { startDouble, startReal } from './cases/api-under-test.ts';
 import { type Kubectl, kubectlOf } from './kubectl.ts';
-import { kubectlCases } from './kubectl-cases.ts';
+import { kubectlCases } from './cases/kubectl-cases.ts';
 import { startedApi } from './started-api.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { startReal } from './api-under-test.ts';
-import { lifecycleCases } from './lifecycle-cases.ts';
+import { startReal } from './cases/api-under-test.ts';
+import { lifecycleCases } from './cases/lifecycle-cases.ts';
 import { startedApi } from './started-api.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';

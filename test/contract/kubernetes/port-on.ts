@@ -2,7 +2,7 @@ import { fromKubeconfig } from '../../../shared/adapters/kubernetes/kubeconfig.t
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { createTransport } from '../../../shared/adapters/kubernetes/transport.ts';
 import type { Kubernetes } from '../../../shared/ports/kubernetes.ts';
-import type { ApiUnderTest } from './api-under-test.ts';
+import type { ApiUnderTest } from './cases/api-under-test.ts';
 
 /** Our port on a server, as the product opens it. */
 export async function portOn({ kubeconfigPath }: Pick<ApiUnderTest, 'kubeconfigPath'>): Promise<Kubernetes> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { ApiUnderTest } from './api-under-test.ts';
+import type { ApiUnderTest } from './cases/api-under-test.ts';
 
 /** Starts a server before the cases around and closes it after them; the answer is for the cases, and throws before. */
 export function startedApi(start: () => Promise<ApiUnderTest>): () => ApiUnderTest {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { feedTiming, startFeed, type Feed, type FeedTiming } from '../../../relay/feed.ts';
-import { silentLog } from '../../../relay/log.ts';
-import type { WatchedResource } from '../../../relay/resources.ts';
+import { feedTiming, startFeed, type Feed, type FeedTiming } from '../../../relay/watch/feed.ts';
+import { silentLog } from '../../../relay/process/log.ts';
+import type { WatchedResource } from '../../../relay/watch/resources.ts';
 import { until } from './rig.ts';
 import {
   item,

@@ -6,8 +6,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { connect } from '../../../sandbox/kubernetes/client/connection.ts';
 import { startApiServer } from '../../../sandbox/kubernetes/api/start-api-server.ts';
 import { startBroker } from '../../../sandbox/servicebus/broker.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { queues } from '../../../shared/contract/queues.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { queues } from '../../../shared/contract/messages/queues.ts';
 import { startAzurite } from './azurite.ts';
 import { until } from './rig.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Relay } from '../../../relay/relay.ts';
 import { connect, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
-import type { ObjectsHint, PodsHint, SignalHint } from '../../../shared/contract/messages.ts';
+import type { ObjectsHint, PodsHint, SignalHint } from '../../../shared/contract/messages/messages.ts';
 import { pendingWindow } from '../../../shared/contract/snapshot/window.ts';
 import { startAzurite, type StorageAccount } from './azurite.ts';
 import { openRig, until, type Rig } from './rig.ts';

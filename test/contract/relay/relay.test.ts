@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { startApiServer } from '../../../sandbox/kubernetes/api/start-api-server.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
 import { relaySuite } from './relay-suite.ts';
 
 const folder = join(import.meta.dirname, '../../../infra/crds');

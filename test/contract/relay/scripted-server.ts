@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createKubeClient, type KubeClient } from '../../../relay/kube-client.ts';
+import { createKubeClient, type KubeClient } from '../../../relay/kube/kube-client.ts';
 
 /** Answers one request of a script. `url` has the query that the client sent. */
 export type Answer = (response: ServerResponse, url: URL, request: IncomingMessage) => void;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BlobServiceClient } from '@azure/storage-blob';
-import { createBlobClient, type BlobClient } from '../../../relay/blob-client.ts';
-import { openSnapshotStore } from '../../../relay/snapshot-store.ts';
+import { createBlobClient, type BlobClient } from '../../../relay/azure/blob-client.ts';
+import { openSnapshotStore } from '../../../relay/publish/snapshot-store.ts';
 import { startAzurite, type StorageAccount } from './azurite.ts';
 
 describe('the snapshot store', () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createWorkloadIdentity, type WorkloadIdentity } from '../../../relay/workload-identity.ts';
+import { createWorkloadIdentity, type WorkloadIdentity } from '../../../relay/azure/workload-identity.ts';
 
 /** Plays Entra's token endpoint, as its documentation describes the exchange of a federated assertion. */
 describe('workload identity', () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type Child, createChild } from '../../../sandbox/world/child.ts';
+import { type Child, createChild } from '../../../sandbox/world/processes/child.ts';
 
 /** A program that says that it is ready, and runs until it is ended. */
 const STEADY = ['-e', "console.log('ready'); setInterval(() => {}, 1000)"];

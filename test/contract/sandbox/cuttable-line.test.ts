@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { openCuttableLine } from '../../../sandbox/world/cuttable-line.ts';
+import { openCuttableLine } from '../../../sandbox/world/processes/cuttable-line.ts';
 
 test('a line carries bytes both ways; when it is cut both ends hear of it, and the next connection is let through', async () => {
   let ended = 0;

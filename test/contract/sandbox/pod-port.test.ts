@@ -3,8 +3,8 @@ import { createServer, get, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostAddresses } from '../../../sandbox/world/host-addresses.ts';
-import { openPodPort } from '../../../sandbox/world/pod-port.ts';
+import { hostAddresses } from '../../../sandbox/world/processes/host-addresses.ts';
+import { openPodPort } from '../../../sandbox/world/processes/pod-port.ts';
 
 const [address = ''] = hostAddresses();
 

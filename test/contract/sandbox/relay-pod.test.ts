@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { startApiServer } from '../../../sandbox/kubernetes/api/start-api-server.ts';
 import { connect } from '../../../sandbox/kubernetes/client/connection.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
-import { keepRelayPod } from '../../../sandbox/world/relay-pod.ts';
+import { systemClock } from '../../../sandbox/base/clock.ts';
+import { keepRelayPod } from '../../../sandbox/world/processes/relay-pod.ts';
 
 const closers: Array<() => unknown> = [];
 afterEach(async () => {

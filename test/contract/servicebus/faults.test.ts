@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RetryOptions, ServiceBusClient } from '@azure/service-bus';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Broker, startBroker } from '../../../sandbox/servicebus/broker.ts';
-import type { FaultSettings } from '../../../sandbox/servicebus/faults.ts';
-import { VirtualClock, systemClock } from '../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../sandbox/world/rng.ts';
-import type { QueueSettings } from '../../../shared/contract/queues.ts';
+import type { FaultSettings } from '../../../sandbox/servicebus/amqp/faults.ts';
+import { VirtualClock, systemClock } from '../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../sandbox/base/rng.ts';
+import type { QueueSettings } from '../../../shared/contract/messages/queues.ts';
 
 /** Rules of the double alone: failures on purpose, and what needs real time. */
 const base = { maxDeliveryCount: 10, lockDurationMs: 60_000, duplicateDetectionWindowMs: 600_000 };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceBusClient } from '@azure/service-bus';
 import { type Broker, startBroker } from '../../../sandbox/servicebus/broker.ts';
-import { VirtualClock } from '../../../sandbox/world/clock.ts';
-import type { QueueSettings } from '../../../shared/contract/queues.ts';
+import { VirtualClock } from '../../../sandbox/base/clock.ts';
+import type { QueueSettings } from '../../../shared/contract/messages/queues.ts';
 
 /** A namespace to run the contract on: the sandbox's broker, or a real one. */
 export interface Namespace {

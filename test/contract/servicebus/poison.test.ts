@@ -1,9 +1,9 @@
 import { ServiceBusClient } from '@azure/service-bus';
 import { onTestFinished, expect, test } from 'vitest';
 import { startBroker } from '../../../sandbox/servicebus/broker.ts';
-import { VirtualClock } from '../../../sandbox/world/clock.ts';
+import { VirtualClock } from '../../../sandbox/base/clock.ts';
 import { createPoison } from '../../../shared/adapters/servicebus/poison.ts';
-import { poisonQueue, queues } from '../../../shared/contract/queues.ts';
+import { poisonQueue, queues } from '../../../shared/contract/messages/queues.ts';
 
 test('a message that is delivered again and again is kept once, until nothing can bring it again', async () => {
   const clock = new VirtualClock(Date.now());

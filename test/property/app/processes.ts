@@ -1,13 +1,13 @@
 import type { Scheduler } from 'fast-check';
 import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
-import { createTurns } from '../../../shared/app/follow/turns.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
-import { type End, endingWith } from '../../../shared/app/ports-until.ts';
-import { createRecentPlaces } from '../../../shared/app/recent-places.ts';
-import { createRecentReports } from '../../../shared/app/recent-reports.ts';
+import { createTurns } from '../../../shared/app/ports/turns.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
+import { type End, endingWith } from '../../../shared/app/ports/ports-until.ts';
+import { createRecentPlaces } from '../../../shared/app/ports/recent-places.ts';
+import { createRecentReports } from '../../../shared/app/ports/recent-reports.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { machine, type smallCluster } from '../../unit/app/small-cluster.ts';
+import { machine, type smallCluster } from '../../kit/app/small-cluster.ts';
 
 /** More than any of these needs: each failure means that another has gone on. */
 const TRIES_MAX = 20;

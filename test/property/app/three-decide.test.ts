@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
-import { provision } from '../../../shared/app/provision.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
+import { provision } from '../../../shared/app/provision/provision.ts';
 import { drawsOf } from '../../setup/draws.ts';
-import { START, machine, since, smallCluster } from '../../unit/app/small-cluster.ts';
+import { START, machine, since, smallCluster } from '../../kit/app/small-cluster.ts';
 import { oneOfAName, processOver, untilDone } from './processes.ts';
 
 type Cluster = ReturnType<typeof smallCluster>;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { follow } from '../../../shared/app/follow/follow.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
 import type { LaunchOutcome } from '../../../shared/ports/cloud.ts';
-import { START, decisionOf, machine, since, smallCluster } from '../../unit/app/small-cluster.ts';
-import { onDemand } from '../../unit/core/build.ts';
+import { START, decisionOf, machine, since, smallCluster } from '../../kit/app/small-cluster.ts';
+import { onDemand } from '../../kit/core/build.ts';
 import { drawsOf } from '../../setup/draws.ts';
 import { oneOfAName, processOver, untilDone } from './processes.ts';
 

@@ -7,8 +7,8 @@ import { instant } from '../../../shared/core/quantity/units.ts';
 import { withoutBuffers } from '../../../shared/core/present/buffer-pods.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
-import { inputsWithBuffers } from './arbitrary.ts';
-import { committed } from './committed.ts';
+import { inputsWithBuffers } from './kit/arbitrary.ts';
+import { committed } from './kit/committed.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

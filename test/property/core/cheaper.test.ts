@@ -5,7 +5,7 @@ import type { CheaperReason } from '../../../shared/core/model/cheaper.ts';
 import type { Plan, PlannedClaim, PlannedOffering } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { inputs } from './arbitrary.ts';
+import { inputs } from './kit/arbitrary.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

@@ -5,7 +5,7 @@ import type { Plan } from '../../../shared/core/model/plan.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { drawsOf } from '../../setup/draws.ts';
-import { inputs, inputsWithReservations, plainInputs } from './arbitrary.ts';
+import { inputs, inputsWithReservations, plainInputs } from './kit/arbitrary.ts';
 
 const runs = { numRuns: drawsOf(100) };
 /** A dollar is some 1,400 won. A power of two, by which sums in floating point are the same, so that equals are chosen alike. */

@@ -6,8 +6,8 @@ import type { DisruptionInput } from '../../../shared/core/model/disruption-inpu
 import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import type { DisruptionPlan } from '../../../shared/core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { onDemand, requirement, shape, spec, zones } from '../../unit/core/build.ts';
-import { disruptable, disruptionInput, machine, NOW, on } from '../../unit/core/disruption/build-disruption.ts';
+import { onDemand, requirement, shape, spec, zones } from '../../kit/core/build.ts';
+import { disruptable, disruptionInput, machine, NOW, on } from '../../kit/core/build-disruption.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** Small clusters whose nodes are half empty, drawn from few values so that ties and conflicts happen. */

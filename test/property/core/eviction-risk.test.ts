@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import type { InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { weighedPriceOf } from '../../../shared/core/model/weighed-cost.ts';
-import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
+import { parseAmounts } from '../../../shared/kubernetes/text/quantity.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
 import { DEFAULT_WORK, type ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
-import { input, node, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
-import { inputs, inputsWithReservations } from './arbitrary.ts';
-import { committed } from './committed.ts';
+import { input, node, pods, pool, requirement, shape, size, spec } from '../../kit/core/build.ts';
+import { inputs, inputsWithReservations } from './kit/arbitrary.ts';
+import { committed } from './kit/committed.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

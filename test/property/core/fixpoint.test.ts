@@ -5,8 +5,8 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
-import { inputs } from './arbitrary.ts';
-import { committed } from './committed.ts';
+import { inputs } from './kit/arbitrary.ts';
+import { committed } from './kit/committed.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

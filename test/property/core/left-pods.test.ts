@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { placeForOneMore } from './one-more-pod.ts';
-import { openLabelInputs } from './open-labels.ts';
+import { placeForOneMore } from './kit/one-more-pod.ts';
+import { openLabelInputs } from './kit/open-labels.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

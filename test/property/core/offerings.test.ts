@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { PodShape } from '../../../shared/core/model/cluster.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
-import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
+import { parseAmounts } from '../../../shared/kubernetes/text/quantity.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_WORK, type ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { compareLeft, type LeftByPriority } from '../../../shared/core/placing/one-by-one/left-pods.ts';
 import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
-import { input, pods, pool, shape, size, spec } from '../../unit/core/build.ts';
-import { inputs, plainInputs } from './arbitrary.ts';
+import { input, pods, pool, shape, size, spec } from '../../kit/core/build.ts';
+import { inputs, plainInputs } from './kit/arbitrary.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

@@ -6,8 +6,8 @@ import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
-import { node } from '../../unit/core/build.ts';
-import { inputs, plainInputs } from './arbitrary.ts';
+import { node } from '../../kit/core/build.ts';
+import { inputs, plainInputs } from './kit/arbitrary.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

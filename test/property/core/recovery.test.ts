@@ -7,7 +7,7 @@ import { pendingPods } from '../../../shared/core/present/pending-pods.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { soundPlan, type Planner } from '../../../shared/core/recovery/sound-plan.ts';
 import { drawsOf } from '../../setup/draws.ts';
-import { inputs, inputsWithBuffers } from './arbitrary.ts';
+import { inputs, inputsWithBuffers } from './kit/arbitrary.ts';
 
 /** A planner that is wrong about something in every plan: whatever it is, what is executed holds, and nobody is forgotten. */
 

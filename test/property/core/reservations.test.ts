@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
-import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
+import { parseAmounts } from '../../../shared/kubernetes/text/quantity.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
-import { inputsWithReservations, tinyInputsWithReservations } from './arbitrary.ts';
+import { inputsWithReservations, tinyInputsWithReservations } from './kit/arbitrary.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isLabelValue, isQualifiedName } from '../../../shared/contract/api/object-meta.ts';
-import { nodeClaimKind } from '../../../shared/contract/api/node-claim.ts';
+import { isLabelValue, isQualifiedName } from '../../../shared/contract/api/schema/object-meta.ts';
+import { nodeClaimKind } from '../../../shared/contract/api/kinds/node-claim.ts';
 import { inspect } from '../../../shared/contract/api/parse.ts';
 import { launchCandidates } from '../../../shared/core/launch/launch-candidates.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';

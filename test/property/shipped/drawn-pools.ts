@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { readShippedSizes } from '../../../cli/catalog/shipped-sizes.ts';
-import { nodePoolKind } from '../../../shared/contract/api/node-pool.ts';
+import { nodePoolKind } from '../../../shared/contract/api/kinds/node-pool.ts';
 import { inspect } from '../../../shared/contract/api/parse.ts';
 import type { NodePool, Requirement } from '../../../shared/kubernetes/manifest.ts';
-import { requirement } from '../../unit/core/build.ts';
+import { requirement } from '../../kit/core/build.ts';
 
 /** NodePools as people write them, over the sizes that the command ships with. */
 

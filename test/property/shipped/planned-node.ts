@@ -1,4 +1,4 @@
-import { toNodeClaim, withPoolStamps } from '../../../shared/app/to-node-claim.ts';
+import { toNodeClaim, withPoolStamps } from '../../../shared/app/claims/to-node-claim.ts';
 import type { PlannedClaim } from '../../../shared/core/model/plan.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import type { NodeClaim, NodePool, PodSpec } from '../../../shared/kubernetes/manifest.ts';

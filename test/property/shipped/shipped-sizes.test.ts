@@ -7,7 +7,7 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import type { PodSpec, Requirement } from '../../../shared/kubernetes/manifest.ts';
 import { drawsOf } from '../../setup/draws.ts';
-import { requirement } from '../../unit/core/build.ts';
+import { requirement } from '../../kit/core/build.ts';
 import { plainPool, type PoolManifest } from './drawn-pools.ts';
 import { workload, type WorkloadManifest } from './drawn-workloads.ts';
 import { everyPlan, runs, slow } from './every-plan.ts';

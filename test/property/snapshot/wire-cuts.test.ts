@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readListPage } from '../../../relay/list-page.ts';
-import { readWatch } from '../../../relay/watch.ts';
+import { readListPage } from '../../../relay/watch/list-page.ts';
+import { readWatch } from '../../../relay/watch/watch.ts';
 
 async function* cut(text: string, sizes: ReadonlyArray<number>): AsyncIterable<Buffer> {
   const bytes = Buffer.from(text);

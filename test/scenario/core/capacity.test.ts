@@ -17,8 +17,8 @@ import {
   size,
   spec,
   zones,
-} from '../../unit/core/build.ts';
-import { planned, renderPlan } from './render.ts';
+} from '../../kit/core/build.ts';
+import { planned, renderPlan } from '../../kit/core/render.ts';
 
 const byText = (a = '', b = ''): number => (a < b ? -1 : Number(a > b));
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);

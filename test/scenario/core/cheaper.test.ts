@@ -16,7 +16,7 @@ import {
   size,
   spec,
   zones,
-} from '../../unit/core/build.ts';
+} from '../../kit/core/build.ts';
 import {
   deviceClass,
   fromTemplates,
@@ -24,7 +24,7 @@ import {
   planned as devicesPlanned,
   sliceSpec,
   template,
-} from '../../unit/core/build-devices.ts';
+} from '../../kit/core/build-devices.ts';
 
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);
 const D4 = size('Standard_D4s_v5', 4, 16, 200_000);

@@ -5,7 +5,7 @@ import type { Plan } from '../../../shared/core/model/plan.ts';
 import { renderCheaper } from '../../../shared/core/telling/cheaper/render-cheaper.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
+import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../kit/core/build.ts';
 
 const capacityType = 'karpenter.sh/capacity-type';
 const spotOnly = requirement(capacityType, 'In', 'spot');

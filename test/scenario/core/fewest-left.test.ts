@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { input, offering, onDemand, pods, pool, shape, size, spec, zones } from '../../unit/core/build.ts';
-import { planned } from './render.ts';
+import { input, offering, onDemand, pods, pool, shape, size, spec, zones } from '../../kit/core/build.ts';
+import { planned } from '../../kit/core/render.ts';
 
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);
 const D4 = size('Standard_D4s_v5', 4, 16, 200_000);

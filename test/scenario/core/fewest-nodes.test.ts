@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Offering } from '../../../shared/core/model/catalog.ts';
-import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
-import { planned } from './render.ts';
+import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../kit/core/build.ts';
+import { planned } from '../../kit/core/render.ts';
 
 /** Prices in proportion, as Azure's within a series. */
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);

@@ -17,7 +17,7 @@ import {
   size,
   spec,
   zones,
-} from '../../unit/core/build.ts';
+} from '../../kit/core/build.ts';
 
 const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 390_000)];
 const refused = size('Standard_D2s_v5', 2, 8, 100_000, {

@@ -3,8 +3,8 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
-import { input, node, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
-import { planned } from './render.ts';
+import { input, node, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../../kit/core/build.ts';
+import { planned } from '../../kit/core/render.ts';
 
 const TIER = 'example.com/tier';
 const zoneKey = 'topology.kubernetes.io/zone';

@@ -5,7 +5,7 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { input, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
+import { input, pods, pool, requirement, shape, size, spec } from '../../kit/core/build.ts';
 
 type Left = Readonly<Record<string, number>>;
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
-import { planned } from './render.ts';
+import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../kit/core/build.ts';
+import { planned } from '../../kit/core/render.ts';
 
 const byText = (a = '', b = ''): number => (a < b ? -1 : Number(a > b));
 const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 390_000)];

@@ -8,7 +8,7 @@ import type { Plan } from '../../../shared/core/model/plan.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import type { NodePool, PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import { EMPTY_CLUSTER, input, node, onDemand, pods, pool, requirement, shape, spec } from '../../unit/core/build.ts';
+import { EMPTY_CLUSTER, input, node, onDemand, pods, pool, requirement, shape, spec } from '../../kit/core/build.ts';
 
 /** Plans over all sizes of a region, as `nodewright plan` makes them: what small catalogs of our own do not show. */
 

@@ -6,7 +6,7 @@ import { renderCheaper } from '../../../shared/core/telling/cheaper/render-cheap
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { STORM_EVICTIONS_PER_HOUR } from '../../../shared/core/offerings/spot-storms.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { input, pool, pods, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
+import { input, pool, pods, requirement, shape, size, spec, zones } from '../../kit/core/build.ts';
 
 const capacityType = 'karpenter.sh/capacity-type';
 const spotOnly = requirement(capacityType, 'In', 'spot');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPool, createSet, driftPool, quiet } from '../../simulation/world/quiet.ts';
+import { createPool, createSet, driftPool, quiet } from '../../simulation/course/quiet.ts';
 
 /** Two nodes have drifted and are to be replaced together, and then a pod of one of them must not be disrupted any more. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPool, createSet, driftPool, quiet, scale } from '../../simulation/world/quiet.ts';
+import { createPool, createSet, driftPool, quiet, scale } from '../../simulation/course/quiet.ts';
 
 /**
  * Five pods of one ReplicaSet are on a node that drifts. One of them has room on a node of another pool, four are to come to a replacement that

@@ -3,7 +3,7 @@ import type { NodePool, PersistentVolumeClaim } from '../../../shared/kubernetes
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { pool, requirement } from '../../unit/core/build.ts';
+import { pool, requirement } from '../../kit/core/build.ts';
 import {
   D2,
   key,
@@ -18,7 +18,7 @@ import {
   z2,
   type DraftPod,
   type Situation,
-} from './kit.ts';
+} from './kit/kit.ts';
 
 /**
  * The audit is there for the planner's mistakes. Each plan here is right in one situation and judged in another, which

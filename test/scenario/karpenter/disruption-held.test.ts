@@ -1,4 +1,4 @@
-import { heldCases } from './held.ts';
+import { heldCases } from './kit/held.ts';
 
 const numbered = (letter: string, count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, index) => `${letter}${String(index + 1).padStart(2, '0')}`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Container, PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import { daemonSet, node, pool, requirement, size, spec } from '../../unit/core/build.ts';
+import { daemonSet, node, pool, requirement, size, spec } from '../../kit/core/build.ts';
 import {
   apart,
   D2,
@@ -23,7 +23,7 @@ import {
   wouldBe,
   z1,
   z2,
-} from './kit.ts';
+} from './kit/kit.ts';
 
 /** Karpenter's scenarios of section I: the provisioner. I01, I03 and I05 are beside the code that they are about. */
 

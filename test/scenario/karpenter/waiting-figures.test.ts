@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { countWaiting } from '../../../shared/core/telling/effective-zones.ts';
-import { requirement } from '../../unit/core/build.ts';
+import { requirement } from '../../kit/core/build.ts';
 import {
   apart,
   key,
@@ -25,7 +25,7 @@ import {
   z3,
   type PodParts,
   type Situation,
-} from './kit.ts';
+} from './kit/kit.ts';
 
 /** Karpenter's scenarios of section I, 15: what its metrics say of pods that wait. Their names and buckets: test/unit/relay. */
 

@@ -1,6 +1,6 @@
 import { followAll } from '../../../shared/app/follow/follow-all.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { START, decisionOf, machine, since, smallCluster } from '../../unit/app/small-cluster.ts';
+import { START, decisionOf, machine, since, smallCluster } from '../../kit/app/small-cluster.ts';
 
 const DECISION = '000000001-d';
 

@@ -1,5 +1,5 @@
-import { since, START } from '../../unit/app/small-cluster.ts';
-import { size } from '../../unit/core/build.ts';
+import { since, START } from '../../kit/app/small-cluster.ts';
+import { size } from '../../kit/core/build.ts';
 import { inUse, used } from './begin.ts';
 import type { Cases } from './play.ts';
 

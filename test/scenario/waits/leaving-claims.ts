@@ -1,6 +1,6 @@
 import { followAll } from '../../../shared/app/follow/follow-all.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { START, denying, vmItem } from '../../unit/app/small-cluster.ts';
+import { START, denying, vmItem } from '../../kit/app/small-cluster.ts';
 import { addStarting, ready, used } from './begin.ts';
 import type { Cases } from './play.ts';
 

@@ -1,8 +1,8 @@
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { begunReplacement, consolidated, emptied } from '../../unit/app/consolidated.ts';
+import { begunReplacement, consolidated, emptied } from '../../kit/app/consolidated.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { START, machine, since } from '../../unit/app/small-cluster.ts';
+import { START, machine, since } from '../../kit/app/small-cluster.ts';
 import { addStarting } from './begin.ts';
 import type { Cases, Played } from './play.ts';
 

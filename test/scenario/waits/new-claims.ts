@@ -1,5 +1,5 @@
 import { followAll } from '../../../shared/app/follow/follow-all.ts';
-import { denying, since, START } from '../../unit/app/small-cluster.ts';
+import { denying, since, START } from '../../kit/app/small-cluster.ts';
 import { launched, promised, saying } from './begin.ts';
 import type { Cases } from './play.ts';
 

@@ -1,5 +1,5 @@
 import type { Decision } from '../../../shared/ports/store.ts';
-import { decisionOf } from '../../unit/app/small-cluster.ts';
+import { decisionOf } from '../../kit/app/small-cluster.ts';
 import { inUse, launched, saying, used } from './begin.ts';
 import type { Cases } from './play.ts';
 

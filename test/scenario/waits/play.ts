@@ -1,14 +1,14 @@
-import { deliverObjectsTo } from '../../../functions/deliver-objects.ts';
-import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
+import { deliverObjectsTo } from '../../../functions/deliver/deliver-objects.ts';
+import { deliverPodsTo } from '../../../functions/deliver/deliver-pods.ts';
 import type { Worker } from '../../../functions/execution.ts';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
-import { sweep } from '../../../shared/app/sweep.ts';
-import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
-import { claimsQueue } from '../../../shared/contract/queues.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
+import { sweep } from '../../../shared/app/sweep/sweep.ts';
+import { toQueueMessages } from '../../../shared/contract/messages/queue-messages.ts';
+import { claimsQueue } from '../../../shared/contract/messages/queues.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import type { smallCluster } from '../../unit/app/small-cluster.ts';
-import { never } from '../../unit/functions/workers.ts';
+import type { smallCluster } from '../../kit/app/small-cluster.ts';
+import { never } from '../../kit/app/workers.ts';
 
 /** What looks without being told to: the timers. */
 export const timers = ['sweep', 'disrupt'] as const;

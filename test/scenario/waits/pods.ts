@@ -1,7 +1,7 @@
-import { provision } from '../../../shared/app/provision.ts';
+import { provision } from '../../../shared/app/provision/provision.ts';
 import { RetryableError, UnreadableError } from '../../../shared/ports/errors.ts';
-import { START, decisionOf, denying } from '../../unit/app/small-cluster.ts';
-import { offering, size, zones } from '../../unit/core/build.ts';
+import { START, decisionOf, denying } from '../../kit/app/small-cluster.ts';
+import { offering, size, zones } from '../../kit/core/build.ts';
 import { addStarting, ready } from './begin.ts';
 import type { Cases } from './play.ts';
 

@@ -1,4 +1,4 @@
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import { capacityTypes, zones } from '../world/catalog.ts';
 import { noFaults, type Clocks, type Events, type Faults, type NodeFaults, type Wishes } from '../world/faults.ts';
 import { drawPolicies } from './draw-policies.ts';

@@ -1,4 +1,4 @@
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { Policy, PolicyVerb } from '../world/faults.ts';
 
 const MINUTE = 60_000;

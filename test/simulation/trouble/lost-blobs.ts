@@ -1,4 +1,4 @@
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { Events } from '../world/faults.ts';
 import type { MemoryBlobs } from '../world/memory-blobs.ts';
 

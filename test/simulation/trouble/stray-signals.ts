@@ -1,5 +1,5 @@
-import type { SignalHint } from '../../../shared/contract/messages.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { SignalHint } from '../../../shared/contract/messages/messages.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { ApiServer } from '../world/api-server.ts';
 import type { Vm } from '../world/azure.ts';
 import type { Queue } from '../world/queue.ts';

@@ -1,5 +1,5 @@
 import { annotation } from '../../../shared/contract/names.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import { keyOf, matches, type ApiServer, type Fields, type Stored } from '../world/api-server.ts';
 import type { Wishes } from '../world/faults.ts';
 

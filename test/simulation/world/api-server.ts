@@ -1,4 +1,4 @@
-import type { Clock } from '../../../sandbox/world/clock.ts';
+import type { Clock } from '../../../sandbox/base/clock.ts';
 
 export interface Meta {
   readonly name: string;

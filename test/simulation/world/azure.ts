@@ -5,7 +5,7 @@ import type {
   Machine,
   ObservedMachine,
 } from '../../../shared/ports/cloud.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { AzureFaults } from './faults.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -1,7 +1,7 @@
-import { isCovered, mergeRefusals, toRefusal, type Refusal } from '../../../shared/adapters/azure/refusals.ts';
-import type { Sku } from '../../../shared/adapters/azure/sku.ts';
+import { isCovered, mergeRefusals, toRefusal, type Refusal } from '../../../shared/adapters/azure/catalog/refusals.ts';
+import type { Sku } from '../../../shared/adapters/azure/catalog/sku.ts';
 import type { CapacityType, InstanceType } from '../../../shared/core/model/catalog.ts';
-import { offeringStorm } from '../../../shared/adapters/azure/kept-spot-storms.ts';
+import { offeringStorm } from '../../../shared/adapters/azure/catalog/kept-spot-storms.ts';
 import { stormsAt, type SpotMemory } from '../../../shared/core/offerings/spot-storms.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import type { PlannedOffering } from '../../../shared/core/model/plan.ts';

@@ -1,4 +1,4 @@
-import { parseAmounts, type Amounts } from '../../../shared/kubernetes/quantity.ts';
+import { parseAmounts, type Amounts } from '../../../shared/kubernetes/text/quantity.ts';
 import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
 import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
 import type {
@@ -9,7 +9,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../../shared/kubernetes/manifest.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import {
   conditionStatus,
   isReady,

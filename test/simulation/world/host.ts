@@ -1,9 +1,9 @@
-import { deliverObjectsTo } from '../../../functions/deliver-objects.ts';
-import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
-import { deliverSignalsTo } from '../../../functions/deliver-signals.ts';
+import { deliverObjectsTo } from '../../../functions/deliver/deliver-objects.ts';
+import { deliverPodsTo } from '../../../functions/deliver/deliver-pods.ts';
+import { deliverSignalsTo } from '../../../functions/deliver/deliver-signals.ts';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
-import { sweep } from '../../../shared/app/sweep.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import { sweep } from '../../../shared/app/sweep/sweep.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { CallFaults } from './faults.ts';
 import type { Outside } from './outside.ts';
 import { Process } from './process.ts';

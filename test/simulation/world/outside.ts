@@ -1,4 +1,4 @@
-import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
+import type { Refusal } from '../../../shared/adapters/azure/catalog/refusals.ts';
 import type { SpotMemory, SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
 import type { EvictedMachine, RefusedOffering } from '../../../shared/ports/cloud.ts';
 import type { Hint } from '../../../shared/ports/hints.ts';
@@ -6,7 +6,6 @@ import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.t
 import type { ApiServer, Reply } from './api-server.ts';
 import type { Azure } from './azure.ts';
 import type { MemoryBlobs } from './memory-blobs.ts';
-import type { Process } from './process.ts';
 import type { Queue } from './queue.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -32,7 +31,7 @@ export interface Outside {
   readonly nextRetryMs: () => number | null;
   readonly poison: (message: unknown, reason: string, from: string) => void;
   /** Runs the effect of a call, watched by the laws. */
-  readonly act: <T>(by: Process, what: string, effect: () => T) => T;
+  readonly act: <T>(by: { readonly name: string }, what: string, effect: () => T) => T;
   readonly log: (process: string, event: string, facts: Readonly<Record<string, unknown>>) => void;
   /** Writes a line into the trace. */
   readonly note: (text: string) => void;

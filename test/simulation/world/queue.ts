@@ -1,5 +1,5 @@
-import type { QueueSettings } from '../../../shared/contract/queues.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { QueueSettings } from '../../../shared/contract/messages/queues.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { QueueFaults } from './faults.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -1,11 +1,11 @@
-import { createImage, type Image } from '../../../relay/image.ts';
-import type { Hint, Urgency } from '../../../relay/hints.ts';
-import { signalMessage } from '../../../relay/signals.ts';
-import { createMetrics } from '../../../relay/metrics.ts';
-import type { Moment, PodEventHint } from '../../../relay/pod-events.ts';
+import { createImage, type Image } from '../../../relay/publish/image.ts';
+import type { Hint, Urgency } from '../../../relay/hint/hints.ts';
+import { signalMessage } from '../../../relay/hint/signals.ts';
+import { createMetrics } from '../../../relay/measure/metrics.ts';
+import type { Moment, PodEventHint } from '../../../relay/watch/pod-events.ts';
 import type { FedResource } from '../../../shared/contract/snapshot/builder.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
-import type { Rng } from '../../../sandbox/world/rng.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
 import type { ApiServer, Change } from './api-server.ts';
 import type { Queues } from './queue.ts';
 import type { Timeline } from './timeline.ts';

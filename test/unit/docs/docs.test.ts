@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseCommand } from '../../../sandbox/start/command.ts';
-import { annotations } from '../../../shared/contract/health-annotations.ts';
+import { annotations } from '../../../shared/contract/messages/health-annotations.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -93,7 +93,7 @@ test('the decisions are numbered without a gap, and no number stands for two', (
 });
 
 test('every metric under a name of Karpenter that the relay shows has its row', () => {
-  const sources = readdirSync(join(root, 'relay')).map((name) => readFileSync(join(root, 'relay', name), 'utf8'));
+  const sources = globSync('relay/**/*.ts', { cwd: root }).map((name) => readFileSync(join(root, name), 'utf8'));
   const shown = new Set(sources.flatMap((text) => text.match(/\bkarpenter_[a-z]+(?:_[a-z]+)+(?![_a-z])/g) ?? []));
   const text = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
   expect(shown.size).toBeGreaterThan(15);

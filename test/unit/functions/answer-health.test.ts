@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { answerHealth } from '../../../functions/answer-health.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
 import type { App } from '../../../shared/composition.ts';
 import type { Worker } from '../../../functions/execution.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { smallCluster } from '../app/small-cluster.ts';
-import { never } from './workers.ts';
+import { smallCluster } from '../../kit/app/small-cluster.ts';
+import { never } from '../../kit/app/workers.ts';
 
 const context = { info: () => undefined };
 

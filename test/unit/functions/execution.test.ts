@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { deliverObjectsTo } from '../../../functions/deliver-objects.ts';
+import { deliverObjectsTo } from '../../../functions/deliver/deliver-objects.ts';
 import { ACTING_MS, TELLING_MS, withinTime } from '../../../functions/execution.ts';
-import { readHostJson } from '../../../sandbox/functions-host/host-json.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
-import { podsQueue } from '../../../shared/contract/queues.ts';
-import type { ObjectsHint } from '../../../shared/contract/messages.ts';
+import { readHostJson } from '../../../sandbox/functions-host/settings/host-json.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
+import { podsQueue } from '../../../shared/contract/messages/queues.ts';
+import type { ObjectsHint } from '../../../shared/contract/messages/messages.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { namesIn, smallCluster } from '../app/small-cluster.ts';
+import { namesIn, smallCluster } from '../../kit/app/small-cluster.ts';
 
 const hung = <Answer>(): Promise<Answer> => new Promise<Answer>(() => {});
 const context = { functionName: 'follow', invocationId: 'i', info: () => undefined, error: () => undefined };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { logTo } from '../../../functions/deliver.ts';
-import { createLog } from '../../../relay/log.ts';
+import { logTo } from '../../../functions/deliver/deliver.ts';
+import { createLog } from '../../../relay/process/log.ts';
 import { isHarmless } from '../../../shared/contract/harmless.ts';
 import { renderJsonLine, renderTextLine } from '../../../sandbox/functions-host/log.ts';
 

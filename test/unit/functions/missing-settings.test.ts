@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { deliverObjectsTo } from '../../../functions/deliver-objects.ts';
-import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
-import { deliverSignalsTo } from '../../../functions/deliver-signals.ts';
+import { deliverObjectsTo } from '../../../functions/deliver/deliver-objects.ts';
+import { deliverPodsTo } from '../../../functions/deliver/deliver-pods.ts';
+import { deliverSignalsTo } from '../../../functions/deliver/deliver-signals.ts';
 import { appFrom } from '../../../shared/composition.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import type { Hints } from '../../../shared/ports/hints.ts';
-import { START } from '../app/small-cluster.ts';
-import { never } from './workers.ts';
+import { START } from '../../kit/app/small-cluster.ts';
+import { never } from '../../kit/app/workers.ts';
 
 const ServiceBus = 'Endpoint=sb://127.0.0.1;SharedAccessKeyName=n;SharedAccessKey=k;UseDevelopmentEmulator=true';
 const head = { version: 1, cluster: 'c' };

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { documents } from './access.ts';
+import { documents } from '../../kit/infra/access.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const chart = join(root, 'infra/chart');

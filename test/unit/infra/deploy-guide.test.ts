@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseAll, readTexts, root } from './bicep/parse.ts';
+import { parseAll, readTexts, root } from '../../kit/infra/bicep/parse.ts';
 
 const files = parseAll(readTexts());
 const main = files.get('main.bicep');

@@ -8,7 +8,7 @@ import { fillIn } from '../../../infra/hooks/fill-in.ts';
 import { currencies } from '../../../infra/hooks/currencies.ts';
 import { renderFindings } from '../../../infra/hooks/render-findings.ts';
 import { renderParameters } from '../../../infra/hooks/render-parameters.ts';
-import { priceCurrencies } from '../../../shared/contract/price-currency.ts';
+import { priceCurrencies } from '../../../shared/contract/settings/price-currency.ts';
 import {
   CLUSTER_ID,
   NODE_GROUP,
@@ -22,8 +22,8 @@ import {
   goodWishes,
   network,
   withFunctionsSubnet,
-} from './azure-answers.ts';
-import { root } from './bicep/parse.ts';
+} from '../../kit/infra/azure-answers.ts';
+import { root } from '../../kit/infra/bicep/parse.ts';
 
 function withCluster(properties: Partial<Cluster['properties']>): Answers {
   return { ...goodAnswers, cluster: { ...goodCluster, properties: { ...goodCluster.properties, ...properties } } };

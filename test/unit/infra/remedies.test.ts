@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answers } from '../../../infra/hooks/answers.ts';
 import { judge } from '../../../infra/hooks/checks.ts';
 import { remediesOf, renderAz } from '../../../infra/hooks/remedies.ts';
-import { CLUSTER_ID, goodAnswers, goodCluster } from './azure-answers.ts';
+import { CLUSTER_ID, goodAnswers, goodCluster } from '../../kit/infra/azure-answers.ts';
 
 function offered(properties: object, parts: Partial<Answers> = {}): ReadonlyArray<string> {
   const cluster = { ...goodCluster, properties: { ...goodCluster.properties, ...properties } };

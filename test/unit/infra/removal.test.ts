@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { outside, type OutputOf, type removalOutputs } from '../../../infra/hooks/outside.ts';
 import { renderRemoval } from '../../../infra/hooks/render-removal.ts';
-import { madeOutside } from './bicep/made-outside.ts';
-import { type Texts, parseAll, readTexts, root } from './bicep/parse.ts';
+import { madeOutside } from '../../kit/infra/bicep/made-outside.ts';
+import { type Texts, parseAll, readTexts, root } from '../../kit/infra/bicep/parse.ts';
 
 const texts = readTexts();
 const subscription = '/subscriptions/00000000-0000-0000-0000-000000000000';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { readSettings } from '../../../shared/contract/settings.ts';
+import { readSettings } from '../../../shared/contract/settings/settings.ts';
 
 const file = resolve(import.meta.dirname, '../../../local.settings.sample.json');
 const { Values: values } = JSON.parse(readFileSync(file, 'utf8')) as {

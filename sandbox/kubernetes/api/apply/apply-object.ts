@@ -1,16 +1,24 @@
 import { isObject, type Json, type JsonObject, objectAt, textAt } from '../json.ts';
 import { createObject } from '../objects/create-object.ts';
-import { decodeBody } from '../objects/decode-body.ts';
-import { presentObject } from '../objects/object-text.ts';
+import { decodeBody } from '../wire/decode-body.ts';
+import { presentObject } from '../wire/object-text.ts';
 import { prepareReplacement, storeTracked } from '../objects/update-object.ts';
 import type { SchemaNode } from '../schema/schema-node.ts';
 import { type ApiState, storeKey, type Target, type WriteOptions } from '../state.ts';
 import { badRequest, StatusError } from '../status-error.ts';
-import { compareFields } from './compare-fields.ts';
-import { asRoot, difference, type FieldSet, fieldsOf, intersection, pathTexts } from './field-set.ts';
-import { isSameManager, type Manager, ownable, putManager, readManagers, takeAway, withManagers } from './managers.ts';
+import { compareFields } from '../fields/compare-fields.ts';
+import { asRoot, difference, type FieldSet, fieldsOf, intersection, pathTexts } from '../fields/field-set.ts';
+import {
+  isSameManager,
+  type Manager,
+  ownable,
+  putManager,
+  readManagers,
+  takeAway,
+  withManagers,
+} from '../fields/managers.ts';
 import { mergeApplied, removePaths } from './merge-applied.ts';
-import { managerOf } from './track-write.ts';
+import { managerOf } from '../fields/track-write.ts';
 
 /** An apply: the configuration, and whether it wins over other managers. */
 export interface Application {

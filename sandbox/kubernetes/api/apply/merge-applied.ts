@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { SchemaNode } from '../schema/schema-node.ts';
-import { type FieldSet, isMergedList, isMergedObject, keyedItems, memberNode } from './field-set.ts';
+import { type FieldSet, isMergedList, isMergedObject, keyedItems, memberNode } from '../fields/field-set.ts';
 
 function mergeLists(live: ReadonlyArray<Json>, applied: ReadonlyArray<Json>, node: SchemaNode): Array<Json> {
   const wanted = new Map(keyedItems(applied, node).map(({ element, item }) => [element, item]));

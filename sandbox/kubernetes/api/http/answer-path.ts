@@ -1,12 +1,12 @@
 import type { ApiState } from '../state.ts';
 import { pathNotFound } from '../status-error.ts';
-import type { OpenWatches } from '../verbs/watch-objects.ts';
+import type { OpenWatches } from '../request/open-watches.ts';
 import { answerResource } from './answer-request.ts';
-import { type ApiReply, jsonReply, textReply } from './api-reply.ts';
-import type { ApiRequest } from './api-request.ts';
+import { type ApiReply, jsonReply, textReply } from '../request/api-reply.ts';
+import type { ApiRequest } from '../request/api-request.ts';
 import { discoveryReply } from './discovery.ts';
 import { openApiReply } from '../openapi/openapi-reply.ts';
-import { routeResource } from './route.ts';
+import { routeResource } from '../request/route.ts';
 
 /** The release whose schema and behaviour this server has. */
 const version = {

@@ -1,4 +1,4 @@
-import type { ApiState, Target, WriteOptions } from '../state.ts';
+import type { Target, WriteOptions } from '../state.ts';
 import { methodNotAllowed, pathNotFound } from '../status-error.ts';
 import { listObjects } from '../verbs/list-objects.ts';
 import { isTrue } from '../verbs/list-query.ts';
@@ -7,23 +7,15 @@ import { patchObject } from '../verbs/patch-object.ts';
 import { showObject } from '../verbs/show-object.ts';
 import { answerSubresource } from '../subresources/answer-subresource.ts';
 import { answerReview, isReview } from '../subresources/reviews.ts';
-import { type OpenWatches, watchObjects } from '../verbs/watch-objects.ts';
+import { watchObjects } from '../verbs/watch-objects.ts';
 import { createObject } from '../objects/create-object.ts';
 import { deleteObject, parseDeleteOptions } from '../objects/delete-object.ts';
 import { readObject, updateObject } from '../objects/update-object.ts';
 import { notFound } from '../status-error.ts';
-import { type ApiReply, jsonReply } from './api-reply.ts';
-import { type ApiRequest, parseBody } from './api-request.ts';
-import type { ResourceRoute } from './route.ts';
-import { toWriteOptions } from './write-options.ts';
-
-/** A resource request with all that its verb needs. */
-export interface ResourceCall {
-  readonly state: ApiState;
-  readonly route: ResourceRoute;
-  readonly request: ApiRequest;
-  readonly watches: OpenWatches;
-}
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import { parseBody } from '../request/api-request.ts';
+import { toWriteOptions } from '../request/write-options.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
 
 function targetOf({ route }: ResourceCall): Target & { readonly subresource: string } {
   const { resource, namespace, name, subresource } = route;

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { Registry, Resource } from '../registry/resources.ts';
-import { type ApiReply, jsonReply } from './api-reply.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
 
 interface GroupVersions {
   readonly group: string;

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
 import { quantityNanos } from '../schema/quantity.ts';
 import { type Cause, duplicate, invalidValue, notSupported, required } from '../status-error.ts';
-import { nameCauses } from '../objects/metadata.ts';
+import { nameCauses } from './metadata.ts';
 
 /** Sets `object[key]` where it is missing. */
 export function fillIn(object: JsonObject, key: string, value: Json): void {

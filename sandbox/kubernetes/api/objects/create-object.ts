@@ -1,10 +1,10 @@
 import { type Json, type JsonObject, objectAt, textAt } from '../json.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
-import { trackApplied, trackWrite } from '../apply/track-write.ts';
+import { trackApplied, trackWrite } from '../fields/track-write.ts';
 import { type ApiState, apiVersionOf, storeKey, type Target, timestamp, type WriteOptions } from '../state.ts';
 import { alreadyExists, forbidden, invalid, notFound, StatusError } from '../status-error.ts';
-import { decodeBody, settleNamespace } from './decode-body.ts';
-import { generateName, metadataCauses, newUid } from './metadata.ts';
+import { decodeBody, settleNamespace } from '../wire/decode-body.ts';
+import { generateName, metadataCauses, newUid } from '../kinds/metadata.ts';
 
 function nameOf(object: JsonObject, target: Target): string {
   const name = textAt(object, 'metadata', 'name');

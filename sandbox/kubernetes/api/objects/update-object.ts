@@ -1,12 +1,12 @@
-import { trackWrite } from '../apply/track-write.ts';
+import { trackWrite } from '../fields/track-write.ts';
 import { at, equalJson, type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import type { Resource } from '../registry/resources.ts';
 import { type ApiState, apiVersionOf, storeKey, type Target, type WriteOptions } from '../state.ts';
 import { badRequest, type Cause, conflict, invalid, notFound } from '../status-error.ts';
-import { decodeBody, settleNamespace } from './decode-body.ts';
-import { keepServerMetadata, metadataCauses, metadataUpdateCauses } from './metadata.ts';
-import { presentObject } from './object-text.ts';
+import { decodeBody, settleNamespace } from '../wire/decode-body.ts';
+import { keepServerMetadata, metadataCauses, metadataUpdateCauses } from '../kinds/metadata.ts';
+import { presentObject } from '../wire/object-text.ts';
 
 /** The stored object of a target; throws NotFound. */
 export function readObject(state: ApiState, { resource, namespace, name }: Target): JsonObject {

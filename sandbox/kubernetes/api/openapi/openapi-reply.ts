@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type ApiReply, jsonReply } from '../http/api-reply.ts';
-import type { ApiRequest } from '../http/api-request.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import type { ApiRequest } from '../request/api-request.ts';
 import type { Resource } from '../registry/resources.ts';
 import { type ApiState, apiVersionOf } from '../state.ts';
 import { documentV2, documentV3 } from './openapi-documents.ts';

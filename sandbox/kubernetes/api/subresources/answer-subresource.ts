@@ -1,10 +1,10 @@
-import type { ResourceCall } from '../http/answer-request.ts';
-import { type ApiReply, jsonReply, textReply } from '../http/api-reply.ts';
-import { parseBody } from '../http/api-request.ts';
-import { toWriteOptions } from '../http/write-options.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
+import { type ApiReply, jsonReply, textReply } from '../request/api-reply.ts';
+import { parseBody } from '../request/api-request.ts';
+import { toWriteOptions } from '../request/write-options.ts';
 import { objectAt } from '../json.ts';
 import { readObject, updateObject } from '../objects/update-object.ts';
-import { presentObject } from '../objects/object-text.ts';
+import { presentObject } from '../wire/object-text.ts';
 import { patchObject } from '../verbs/patch-object.ts';
 import { showObject } from '../verbs/show-object.ts';
 import { methodNotAllowed } from '../status-error.ts';

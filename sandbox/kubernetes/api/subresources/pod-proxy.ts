@@ -1,9 +1,9 @@
 import { type IncomingHttpHeaders, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isProxyableAddress } from '../../proxyable-address.ts';
-import type { ResourceCall } from '../http/answer-request.ts';
-import { type ApiReply, textReply } from '../http/api-reply.ts';
-import type { ApiRequest } from '../http/api-request.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
+import { type ApiReply, textReply } from '../request/api-reply.ts';
+import type { ApiRequest } from '../request/api-request.ts';
 import { type JsonObject, listAt, numberAt, textAt } from '../json.ts';
 import { readObject } from '../objects/update-object.ts';
 import { badRequest, methodNotAllowed, StatusError } from '../status-error.ts';

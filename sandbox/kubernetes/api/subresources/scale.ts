@@ -1,7 +1,7 @@
-import type { ResourceCall } from '../http/answer-request.ts';
-import { type ApiReply, jsonReply } from '../http/api-reply.ts';
-import { parseBody } from '../http/api-request.ts';
-import { toWriteOptions } from '../http/write-options.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import { parseBody } from '../request/api-request.ts';
+import { toWriteOptions } from '../request/write-options.ts';
 import {
   at,
   copyJson,
@@ -13,7 +13,7 @@ import {
   objectAt,
   textAt,
 } from '../json.ts';
-import { presentObject } from '../objects/object-text.ts';
+import { presentObject } from '../wire/object-text.ts';
 import { prepareReplacement, readObject, storeUpdate } from '../objects/update-object.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';

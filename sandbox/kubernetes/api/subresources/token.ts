@@ -1,6 +1,6 @@
-import type { ResourceCall } from '../http/answer-request.ts';
-import { type ApiReply, jsonReply } from '../http/api-reply.ts';
-import { parseBody } from '../http/api-request.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import { parseBody } from '../request/api-request.ts';
 import { type Json, listAt, numberAt, objectAt, textAt } from '../json.ts';
 import { readObject } from '../objects/update-object.ts';
 import { timestamp } from '../state.ts';

@@ -1,5 +1,5 @@
 import { copyJson, isObject, type Json, type JsonObject, listAt, textAt } from '../json.ts';
-import { presentObject } from '../objects/object-text.ts';
+import { presentObject } from '../wire/object-text.ts';
 import { readGenerated, type Resource } from '../registry/resources.ts';
 import type { ApiState } from '../state.ts';
 import { age } from './cell-text.ts';

@@ -1,8 +1,8 @@
-import type { ResourceCall } from '../http/answer-request.ts';
-import { type ApiReply, jsonReply } from '../http/api-reply.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
 import { textAt } from '../json.ts';
 import { type DeleteOptions, deleteObject } from '../objects/delete-object.ts';
-import { itemText } from '../objects/object-text.ts';
+import { itemText } from '../wire/object-text.ts';
 import { apiVersionOf } from '../state.ts';
 import { toStoredMatcher } from './list-query.ts';
 

@@ -1,8 +1,8 @@
-import { type ApiReply, jsonReply } from '../http/api-reply.ts';
-import type { ApiRequest } from '../http/api-request.ts';
-import { negotiate, type Presentation } from '../http/media-type.ts';
-import type { ResourceRoute } from '../http/route.ts';
-import { itemText } from '../objects/object-text.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import type { ApiRequest } from '../request/api-request.ts';
+import { negotiate, type Presentation } from '../request/media-type.ts';
+import type { ResourceRoute } from '../request/route.ts';
+import { itemText } from '../wire/object-text.ts';
 import { type ApiState, apiVersionOf } from '../state.ts';
 import { badRequest, expired, invalid, StatusError } from '../status-error.ts';
 import type { Listing, Stored } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt, textAt } from '../json.ts';
-import type { ResourceRoute } from '../http/route.ts';
+import type { ResourceRoute } from '../request/route.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
 import { parseLabelSelector } from '../selectors/label-selector.ts';
 import type { ApiState } from '../state.ts';

@@ -1,9 +1,9 @@
-import { parseBody, type ApiRequest } from '../http/api-request.ts';
+import { parseBody, type ApiRequest } from '../request/api-request.ts';
 import { applyObject } from '../apply/apply-object.ts';
 import { isTrue } from './list-query.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
-import { presentObject } from '../objects/object-text.ts';
-import { decodeBody } from '../objects/decode-body.ts';
+import { presentObject } from '../wire/object-text.ts';
+import { decodeBody } from '../wire/decode-body.ts';
 import { prepareReplacement, readObject, storeUpdate } from '../objects/update-object.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';

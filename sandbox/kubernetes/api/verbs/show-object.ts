@@ -1,9 +1,9 @@
 import { stringify as stringifyYaml } from 'yaml';
-import type { ResourceCall } from '../http/answer-request.ts';
-import { type ApiReply, jsonReply } from '../http/api-reply.ts';
-import { negotiate } from '../http/media-type.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import { negotiate } from '../request/media-type.ts';
 import type { JsonObject } from '../json.ts';
-import { objectText, presentObject } from '../objects/object-text.ts';
+import { objectText, presentObject } from '../wire/object-text.ts';
 import { partialMetadata } from '../tables/partial-metadata.ts';
 import { renderTable } from '../tables/render-table.ts';
 

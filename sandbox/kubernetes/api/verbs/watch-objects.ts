@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiReply } from '../http/api-reply.ts';
-import type { ApiRequest } from '../http/api-request.ts';
-import { negotiate, type Presentation } from '../http/media-type.ts';
-import type { ResourceRoute } from '../http/route.ts';
+import type { ApiReply } from '../request/api-reply.ts';
+import type { ApiRequest } from '../request/api-request.ts';
+import { negotiate, type Presentation } from '../request/media-type.ts';
+import type { ResourceRoute } from '../request/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { objectText } from '../objects/object-text.ts';
+import { objectText } from '../wire/object-text.ts';
 import type { Resource } from '../registry/resources.ts';
 import { type ApiState, apiVersionOf } from '../state.ts';
 import { expired, invalid } from '../status-error.ts';
@@ -12,14 +12,7 @@ import type { Change, Stored } from '../store/store.ts';
 import { partialMetadata } from '../tables/partial-metadata.ts';
 import { renderTable } from '../tables/render-table.ts';
 import { isTrue, parseRevision, type StoredMatcher, toStoredMatcher } from './list-query.ts';
-
-/** The open watches, for admin use and for closing the server. */
-export interface OpenWatches {
-  /** Ends every watch of a resource's plural ('' for all); answers how many. With `expire`, an ERROR 410 goes before. */
-  drop(plural: string, expire: boolean): number;
-  count(): number;
-  readonly add: (plural: string, end: (expire: boolean) => void) => () => void;
-}
+import type { OpenWatches } from '../request/open-watches.ts';
 
 /** No open watches yet. */
 export function createOpenWatches(): OpenWatches {

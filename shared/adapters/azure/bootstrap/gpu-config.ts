@@ -1,4 +1,4 @@
-import { gpuSize } from '../gpu-sizes.ts';
+import { gpuSize } from '../catalog/gpu-sizes.ts';
 import type { ClassChoices } from './class-choices.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { taint } from '../../../contract/names.ts';
-import type { Settings } from '../../../contract/settings.ts';
+import type { Settings } from '../../../contract/settings/settings.ts';
 import type { LaunchOrder } from '../../../ports/cloud.ts';
-import { EVICTION_MIB } from '../instance-types.ts';
+import { EVICTION_MIB } from '../catalog/instance-types.ts';
 import { type KubeletChoices, choicesOf, hasLocalDns } from './class-choices.ts';
 import { minorOf } from './kubernetes-minor.ts';
 

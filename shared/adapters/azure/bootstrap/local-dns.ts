@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import type { NodeClass } from '../../../ports/kubernetes.ts';
 import { type DnsZone, choicesOf, hasLocalDns } from './class-choices.ts';
 

@@ -1,6 +1,6 @@
-import type { Settings } from '../../../contract/settings.ts';
+import type { Settings } from '../../../contract/settings/settings.ts';
 import type { LaunchOrder } from '../../../ports/cloud.ts';
-import { isNodeSubnet, type NetworkMode, networkModeOf } from '../network-mode.ts';
+import { isNodeSubnet, type NetworkMode, networkModeOf } from '../network/network-mode.ts';
 import { choicesOf } from './class-choices.ts';
 import { downloadsOf } from './downloads.ts';
 import { gpuConfig } from './gpu-config.ts';
@@ -8,7 +8,7 @@ import { kubeletFlags } from './kubelet-flags.ts';
 import { localDnsProfile } from './local-dns.ts';
 import { isArm, kubeletLabels } from './node-labels.ts';
 import { osConfig } from './os-config.ts';
-import { subnetOf } from './subnet.ts';
+import { subnetOf } from '../network/subnet.ts';
 
 /** What a node's configuration is made from beside the order and the settings. */
 export interface NodeFacts {

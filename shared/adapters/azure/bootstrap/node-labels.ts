@@ -1,9 +1,9 @@
 import { label } from '../../../contract/names.ts';
-import type { Settings } from '../../../contract/settings.ts';
+import type { Settings } from '../../../contract/settings/settings.ts';
 import type { LaunchOrder } from '../../../ports/cloud.ts';
-import { resolveFamily } from '../image-family.ts';
-import { clusterLabel } from '../instance-types.ts';
-import { isOverlay, networkModeOf } from '../network-mode.ts';
+import { resolveFamily } from './image-family.ts';
+import { clusterLabel } from '../catalog/instance-types.ts';
+import { isOverlay, networkModeOf } from '../network/network-mode.ts';
 import { choicesOf, hasLocalDns } from './class-choices.ts';
 import { minorOf } from './kubernetes-minor.ts';
 

@@ -1,6 +1,6 @@
 import type { PublishedDevice, ResourceSliceSpec } from '../../../kubernetes/device-manifest.ts';
 import type { Labels } from '../../../kubernetes/manifest.ts';
-import { parseQuantity } from '../../../kubernetes/quantity.ts';
+import { parseQuantity } from '../../../kubernetes/text/quantity.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import { meetsTerm, type PossibleLabels } from '../seen/matching.ts';

@@ -1,5 +1,5 @@
 import type { Container, PodSpec, ResourceList } from '../../../kubernetes/manifest.ts';
-import { parseQuantity } from '../../../kubernetes/quantity.ts';
+import { parseQuantity } from '../../../kubernetes/text/quantity.ts';
 
 /** CPU in thousandths, all else in whole units, rounded as told. Written for the audit alone. */
 export function amountsOf(list: ResourceList | undefined, rounding: 'up' | 'down'): Map<string, number> {

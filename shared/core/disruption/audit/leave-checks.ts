@@ -5,10 +5,10 @@ import type { FinalNode } from '../../audit/seen/final-state.ts';
 import { fatal, type Finding } from '../../audit/seen/finding.ts';
 import { blockingTaint, selected } from '../../audit/seen/matching.ts';
 import type { Instant } from '../../quantity/units.ts';
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import { parseTimestamp } from '../../quantity/utc-time.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import { mostAtOnce } from './most-at-once.ts';
 
 /** A node that goes, and for which reason. */

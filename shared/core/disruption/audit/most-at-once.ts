@@ -1,8 +1,8 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import { utcTime } from '../../quantity/utc-time.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 
 interface BudgetQuestion {
   readonly reason: DisruptionReason;

@@ -7,7 +7,8 @@ import type { CrowdOf } from '../../audit/topology/spread-checks.ts';
 import type { ExpectedOn } from '../../audit/topology/spread-views.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import type { Cluster, PodShape } from '../../model/cluster.ts';
-import type { DisruptionReason, DisruptionStep } from '../plan/disruption-plan.ts';
+import type { DisruptionStep } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 
 /** What must go is replaced one for one, as in no other removal. */
 const ONE_FOR_ONE: ReadonlySet<DisruptionReason> = new Set(['Drifted', 'Expired', 'Unhealthy']);

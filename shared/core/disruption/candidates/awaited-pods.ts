@@ -6,7 +6,7 @@ import { pendingPods } from '../../present/pending-pods.ts';
 import { withoutLeaving } from '../../present/without-leaving.ts';
 import { planProvisioning } from '../../plan-provisioning.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
-import type { JudgedNode } from './judge-nodes.ts';
+import type { JudgedNode } from './judged-node.ts';
 
 /** What is to come to nodes that are there, as provisioning plans it at the same moment. */
 export interface Awaited {

@@ -9,44 +9,16 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import { DO_NOT_DISRUPT, isPlaceable, isProtected } from '../../present/pending-pods.ts';
 import { surplusClaims } from '../../finishing/static-pools.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
 import { evictionCostOf } from './eviction-cost.ts';
 import { poolBrake, withRollouts } from './pool-brakes.ts';
 import { podBudgetCheck } from './pod-budgets.ts';
-import { nodePrices, type PriceOfNode } from './node-prices.ts';
+import { nodePrices } from './node-prices.ts';
 import { repairJudge } from './node-repair.ts';
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import { parseTimestamp } from '../../quantity/utc-time.ts';
-
-/** A node, and whether it may go. */
-export interface JudgedNode {
-  readonly name: string;
-  readonly machine: Machine;
-  /** Null: of no pool that is ours. */
-  readonly nodePool: NodePool | null;
-  /** Null where the catalog does not know it. */
-  readonly price: PriceOfNode | null;
-  /** All pods on it that run. */
-  readonly pods: ReadonlyArray<Pod>;
-  /** Those of them that need another place when it goes. */
-  readonly moving: ReadonlyArray<Pod>;
-  /** 1 and what the evictions of `moving` count as, none below 0. */
-  readonly disruption: number;
-  /** No pod of another node may come. */
-  readonly isFull: boolean;
-  readonly verdict: Verdict;
-}
-
-/** `must`: it goes if its pods find a place, whatever it costs. `may`: it goes if that saves enough. */
-export type Verdict =
-  | { readonly kind: 'stays'; readonly reason: KeptReason }
-  | { readonly kind: 'may'; readonly reason: 'Empty' | 'Underutilized' }
-  | {
-      readonly kind: 'must';
-      readonly reason: Exclude<DisruptionReason, 'Empty' | 'Underutilized'>;
-      readonly sinceMs: number;
-    };
+import type { JudgedNode, Verdict } from './judged-node.ts';
 
 /** Judges every node, by name. Whether budgets of pools leave room is not asked here. */
 export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<JudgedNode> {

@@ -1,8 +1,8 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import { parseSchedule, strikesWithin } from './cron.ts';
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 
 /** How many nodes of a pool may be in disruption at once for a reason, as a function of how many there are. */
 export interface NodeBudgets {

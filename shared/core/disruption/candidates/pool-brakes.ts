@@ -1,8 +1,8 @@
 import type { DisruptionPolicy } from '../../model/disruption-input.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
-import type { JudgedNode } from './judge-nodes.ts';
+import type { JudgedNode } from './judged-node.ts';
 
 /**
  * What holds back nodes of a pool that go of our own choice: the reasons that budgets know. Nodes that are expired or sick, and those

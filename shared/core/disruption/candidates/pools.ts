@@ -2,7 +2,7 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import type { Instant } from '../../quantity/units.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { isLeaving, machinesOf, type Machine } from '../../present/existing-capacity.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import { nodeBudgets } from './node-budgets.ts';
 
 /** What pools say about how many of their nodes may go, and about savings. */

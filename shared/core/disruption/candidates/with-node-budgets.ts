@@ -1,4 +1,4 @@
-import type { JudgedNode } from './judge-nodes.ts';
+import type { JudgedNode } from './judged-node.ts';
 import type { Pools } from './pools.ts';
 
 /** Nodes of pools whose number is fixed go one by one. Nodes of pools whose budgets let none go for their reason stay; the others go as far as budgets last, step by step. */

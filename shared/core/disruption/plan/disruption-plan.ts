@@ -1,9 +1,7 @@
 import type { CapacityType } from '../../model/catalog.ts';
 import type { MicroUsdPerHour } from '../../quantity/units.ts';
 import type { KeptReason } from './kept-reason.ts';
-
-/** Why a node goes. The first three are Karpenter's, by which budgets choose; the others ask no budget. */
-export type DisruptionReason = 'Empty' | 'Underutilized' | 'Drifted' | 'Expired' | 'Unhealthy' | 'StaticSurplus';
+import type { DisruptionReason } from './disruption-reason.ts';
 
 /** The reasons for which a node goes whatever it saves and whatever its replacement costs. */
 export const FORCED_REASONS: ReadonlySet<string> = new Set<DisruptionReason>([

@@ -1,6 +1,6 @@
 import type { Brake } from '../../model/disruption-input.ts';
 import type { LeftReason } from '../../model/left-reason.ts';
-import type { DisruptionReason } from './disruption-plan.ts';
+import type { DisruptionReason } from './disruption-reason.ts';
 
 /** Why a node stays, as data; `renderKept` says it in words. */
 export type KeptReason =

@@ -7,7 +7,7 @@ import { countersFor, recordOnNode } from '../../placing/state/topology.ts';
 import { compileInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
-import type { JudgedNode } from '../candidates/judge-nodes.ts';
+import type { JudgedNode } from '../candidates/judged-node.ts';
 import type { Draw } from '../../quantity/draw.ts';
 import { newOrder, type Order } from './fullest-first.ts';
 import { withFixedOffers } from './fixed-pools.ts';

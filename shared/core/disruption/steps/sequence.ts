@@ -1,6 +1,7 @@
 import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Pools } from '../candidates/pools.ts';
-import { WAITED_FOR, type DisruptionReason } from '../plan/disruption-plan.ts';
+import { WAITED_FOR } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import type { Arena, Place } from '../search/arena.ts';
 import { mayWait } from '../search/own-pods.ts';
 import { crowd, isAllowed, removeAs, restore } from '../search/pour.ts';

@@ -1,6 +1,6 @@
 import type { Cluster, PodShape } from '../../model/cluster.ts';
 import type { Toleration } from '../../../kubernetes/manifest.ts';
-import type { Amounts } from '../../../kubernetes/quantity.ts';
+import type { Amounts } from '../../../kubernetes/text/quantity.ts';
 import { attachmentsOf, type Attachment } from '../../rules/attachments.ts';
 import type { NeedTerms } from './need-terms.ts';
 import type { PodConstraints } from '../../rules/pod-constraints.ts';

@@ -1,4 +1,4 @@
-import type { Amounts } from '../../../kubernetes/quantity.ts';
+import type { Amounts } from '../../../kubernetes/text/quantity.ts';
 import { at } from '../../quantity/at.ts';
 import { capacityOf, lowestWeighedOf, openRule } from '../../offerings/compile-pool.ts';
 import { sourceFor } from '../../offerings/key-source.ts';

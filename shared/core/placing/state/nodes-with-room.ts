@@ -4,15 +4,7 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import type { Applicant } from './joining.ts';
 import { allowsDomain, allowsHost, type Guard } from './topology-guard.ts';
 import type { Workspace } from './workspace.ts';
-
-/**
- * Existing nodes that may still have room for a need and are alike to its topology rules, hosts aside: one answer is for all of them. In
- * order, by their place among all existing nodes; those found full are dropped for good.
- */
-export interface NodeBucket {
-  readonly labels: ExistingNode['capacity']['labels'];
-  readonly places: Array<number>;
-}
+import type { NodeBucket } from './workspace.ts';
 
 /** The first existing node in order that has room for a pod of the need and that the rules let it onto; null where there is none. */
 export function firstNodeWithRoom(workspace: Workspace, { need, guard }: Applicant): ExistingNode | null {

@@ -1,9 +1,10 @@
 import type { Pod } from '../../model/cluster.ts';
-import type { Amounts } from '../../../kubernetes/quantity.ts';
+import type { Amounts } from '../../../kubernetes/text/quantity.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import { at } from '../../quantity/at.ts';
 import { openRule } from '../../offerings/compile-pool.ts';
-import { bitsWith, restrictTo, sourceFor, type KeySource } from '../../offerings/key-source.ts';
+import { bitsWith, restrictTo, sourceFor } from '../../offerings/key-source.ts';
+import type { KeySource } from '../../offerings/pool-state.ts';
 import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
 import { moveReservation } from '../../offerings/reservations.ts';
 import { addVector } from '../../quantity/resource-table.ts';

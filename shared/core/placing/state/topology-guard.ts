@@ -1,5 +1,6 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { restrictTo, sourceFor, type OfferingGroups } from '../../offerings/key-source.ts';
+import { restrictTo, sourceFor } from '../../offerings/key-source.ts';
+import type { OfferingGroups } from '../../offerings/pool-state.ts';
 import type { OpenClaim } from './open-claim.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { NeedTerms, SpreadTerm } from './need-terms.ts';

@@ -1,6 +1,6 @@
 import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
-import type { Amounts } from '../../../kubernetes/quantity.ts';
+import type { Amounts } from '../../../kubernetes/text/quantity.ts';
 import { addExclusions, toTerms, type NeedTerms } from './need-terms.ts';
 import { regionalBits, zonesFirst } from './zones-first.ts';
 import { constraintLevels, type PodConstraints } from '../../rules/pod-constraints.ts';
@@ -19,7 +19,6 @@ import { podRequests } from '../../rules/pod-requests.ts';
 import { poolStates, usablePools, type UsablePool, type PoolState } from '../../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from '../../quantity/resource-table.ts';
-import type { NodeBucket } from './nodes-with-room.ts';
 import { namesRegional } from '../../rules/placement-scope.ts';
 import { untolerated } from '../../rules/taints.ts';
 import {
@@ -34,6 +33,15 @@ import {
   settledKeys,
 } from './topology.ts';
 import type { NodeFilter, Topology } from './topology.ts';
+
+/**
+ * Existing nodes that may still have room for a need and are alike to its topology rules, hosts aside: one answer is for all of them. In
+ * order, by their place among all existing nodes; those found full are dropped for good.
+ */
+export interface NodeBucket {
+  readonly labels: ExistingNode['capacity']['labels'];
+  readonly places: Array<number>;
+}
 
 /** One plan in the making: what was read once, and what placing changes. */
 export interface Workspace {

@@ -3,7 +3,7 @@ import type { JoinedProblem } from '../../packing/zones/pack-joined.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../packing/problem/problem.ts';
 import { at } from '../../quantity/at.ts';
 import { canHoldMore, mostWith } from './most-in-domain.ts';
-import type { GroupsToPack } from './pack-groups.ts';
+import type { GroupsToPack } from './groups-to-pack.ts';
 
 /**
  * The problem without the domains that pods were assigned to: all pods of a spread are one, on the sizes of all of its domains,

@@ -1,4 +1,4 @@
-import { addAmounts, type Amounts } from '../../../kubernetes/quantity.ts';
+import { addAmounts, type Amounts } from '../../../kubernetes/text/quantity.ts';
 import { portsConflict } from '../../rules/host-ports.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { wantsMinValues } from '../../offerings/min-values.ts';

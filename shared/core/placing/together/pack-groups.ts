@@ -9,13 +9,7 @@ import { withShare, type Work } from '../../packing/problem/work.ts';
 import type { BulkGroup, DomainSplit } from './bulk-groups.ts';
 import { at } from '../../quantity/at.ts';
 import { joinDomains } from './join-domains.ts';
-
-/** Groups of pods, and the problem that they are: each item is the groups of its members, by index. */
-export interface GroupsToPack {
-  readonly problem: PackingProblem;
-  readonly groups: ReadonlyArray<BulkGroup>;
-  readonly members: ReadonlyArray<ReadonlyArray<number>>;
-}
+import type { GroupsToPack } from './groups-to-pack.ts';
 
 export interface PackedGroups {
   readonly nodes: ReadonlyArray<PackedNode>;

@@ -2,7 +2,7 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import type { SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import type { OfferingStorm } from '../../model/catalog.ts';
 import type { CheaperReason } from '../../model/cheaper.ts';
-import { renderAmount } from '../../../kubernetes/quantity.ts';
+import { renderAmount } from '../../../kubernetes/text/quantity.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import { at } from '../../quantity/at.ts';
 import {
@@ -14,7 +14,8 @@ import {
 } from '../../offerings/compile-pool.ts';
 import { holdingBits, type Need } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
-import { keySourceOf, type KeySource } from '../../offerings/key-source.ts';
+import { keySourceOf } from '../../offerings/key-source.ts';
+import type { KeySource } from '../../offerings/pool-state.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from '../../rules/label-rule.ts';
 import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from '../../offerings/min-values.ts';

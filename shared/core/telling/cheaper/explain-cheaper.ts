@@ -1,4 +1,4 @@
-import type { CheaperOfferings } from '../../model/cheaper.ts';
+import type { CheaperOfferings } from '../../model/plan.ts';
 import type { PlannedOffering } from '../../model/plan.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import { cheaperRules, type CheaperRule, type RuleStory } from './cheaper-rules.ts';

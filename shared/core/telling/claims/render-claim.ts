@@ -1,6 +1,6 @@
 import { MIN_VALUES_RELAXED, type PlannedClaim } from '../../model/plan.ts';
 import { restrictedDomainOf } from '../../../kubernetes/labels.ts';
-import { addAmounts, renderAmounts, type Amounts } from '../../../kubernetes/quantity.ts';
+import { addAmounts, renderAmounts, type Amounts } from '../../../kubernetes/text/quantity.ts';
 import { isBufferPod } from '../../present/buffer-pods.ts';
 import { chooseFor, noChoices, type ClaimChoice } from './claim-choice.ts';
 import { at } from '../../quantity/at.ts';

@@ -1,7 +1,7 @@
 import type { NodePool, SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import type { Edit, Remedy } from '../../model/remedy.ts';
 import type { PoolReason, LeftReason, TopologyRule } from '../../model/left-reason.ts';
-import { renderAmount, type Amounts } from '../../../kubernetes/quantity.ts';
+import { renderAmount, type Amounts } from '../../../kubernetes/text/quantity.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { at } from '../../quantity/at.ts';
 import { allowedBy, capacityOf, isNone, listedIn, offeringsMeeting } from '../../offerings/compile-pool.ts';
@@ -10,9 +10,10 @@ import type { Need, CompiledShape, PoolOption } from '../../placing/state/compil
 import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';
 import { deviceReason } from './device-reason.ts';
 import { labelMeant } from './label-hint.ts';
-import { conditionsOfPool, type Condition } from '../remedies/conditions.ts';
+import { conditionsOfPool } from '../remedies/conditions.ts';
+import type { Condition } from '../remedies/condition.ts';
 import { conflictsAmong } from '../remedies/conflicts.ts';
-import type { PoolFacts } from '../remedies/pool-facts.ts';
+import type { PoolFacts } from '../remedies/facts-of-pool.ts';
 import { explainConflict, type Explanation } from '../remedies/explain-conflict.ts';
 import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from '../../rules/label-rule.ts';
 import { emptyClaim } from '../../placing/state/open-claim.ts';

@@ -1,5 +1,5 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { lettersApart } from '../../../kubernetes/letters-apart.ts';
+import { lettersApart } from '../../../kubernetes/text/letters-apart.ts';
 
 /** Labels that people mean when they mistype one, in the order in which they are proposed. */
 const OFTEN_MEANT: ReadonlyArray<string> = [

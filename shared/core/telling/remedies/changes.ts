@@ -6,9 +6,10 @@ import { allowedBy, isNone } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import { admits, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from '../../rules/label-rule.ts';
 import { classEdits, isOfClass } from './class-labels.ts';
-import { isOfCatalog, type Condition } from './conditions.ts';
+import { isOfCatalog } from './conditions.ts';
+import type { Condition } from './condition.ts';
 import { labelValues } from './label-values.ts';
-import type { PoolFacts } from './pool-facts.ts';
+import type { PoolFacts } from './facts-of-pool.ts';
 import { valueMeant } from './value-meant.ts';
 import { widened, type LabelValues } from './widen.ts';
 

@@ -3,14 +3,10 @@ import { addVector, fits, toVector, type Dimensions } from '../../quantity/resou
 import { allocatableOf, allowedBy, isNone, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { isDecidedByType } from '../../offerings/compile-types.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
-import type { LabelRule, LabelRules } from '../../rules/label-rule.ts';
+import type { LabelRules } from '../../rules/label-rule.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
-import type { PoolFacts } from './pool-facts.ts';
-
-/** One thing that a new node must meet: what the pool requires of a label, what the pod asks of it, or the pod's size. */
-export type Condition = { readonly met: Int32Array } & (
-  { readonly of: 'pool' | 'pod'; readonly key: string; readonly rule: LabelRule } | { readonly of: 'size' }
-);
+import type { PoolFacts } from './facts-of-pool.ts';
+import type { Condition } from './condition.ts';
 
 /** What a pod and a pool ask of a node, each by itself, of all offerings that are available. */
 export interface Conditions {

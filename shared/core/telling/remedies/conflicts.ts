@@ -1,6 +1,7 @@
 import { isNone } from '../../offerings/compile-pool.ts';
 import { at } from '../../quantity/at.ts';
-import type { Condition, Conditions } from './conditions.ts';
+import type { Conditions } from './conditions.ts';
+import type { Condition } from './condition.ts';
 
 /** Conditions that no offering meets together, while one meets any of them but one. */
 export type Conflict = ReadonlyArray<Condition>;

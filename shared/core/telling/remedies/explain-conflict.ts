@@ -3,9 +3,10 @@ import { isNone } from '../../offerings/compile-pool.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
 import { changesOfLabel, type Change } from './changes.ts';
-import { conditionsOf, type Condition, type Conditions } from './conditions.ts';
+import { conditionsOf, type Conditions } from './conditions.ts';
+import type { Condition } from './condition.ts';
 import { conflictsAmong, leftBy, type Conflict } from './conflicts.ts';
-import type { PoolFacts } from './pool-facts.ts';
+import type { PoolFacts } from './facts-of-pool.ts';
 import { changesOfSize } from './size-changes.ts';
 
 /** Which conditions leave nothing, and what would let the pod in. */

@@ -3,7 +3,7 @@ import { at } from '../../quantity/at.ts';
 import { lowestBit, lowestWeighedOf } from '../../offerings/compile-pool.ts';
 import { marketLabels } from '../../offerings/compile-types.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
-import type { PoolFacts } from './pool-facts.ts';
+import type { PoolFacts } from './facts-of-pool.ts';
 
 /**
  * What nodes of these offerings can have for a label: cheapest first, those of shunned sizes last. Not the zone of machines

@@ -1,4 +1,4 @@
-import { renderAmount } from '../../../kubernetes/quantity.ts';
+import { renderAmount } from '../../../kubernetes/text/quantity.ts';
 import type { Edit } from '../../model/remedy.ts';
 import { capacityOf, isNone } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
@@ -7,7 +7,7 @@ import { at } from '../../quantity/at.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { fits } from '../../quantity/resource-table.ts';
 import type { Change } from './changes.ts';
-import type { PoolFacts } from './pool-facts.ts';
+import type { PoolFacts } from './facts-of-pool.ts';
 
 const DISK = 'ephemeral-storage';
 

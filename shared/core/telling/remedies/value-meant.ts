@@ -1,4 +1,4 @@
-import { wordMeant } from '../../../kubernetes/word-meant.ts';
+import { wordMeant } from '../../../kubernetes/text/word-meant.ts';
 
 /** Shorter values are all near each other, so that a mistyping tells nothing. */
 const SHORTEST_MISTYPED = 4;

@@ -1,10 +1,10 @@
-import { createClients } from '../../../../shared/adapters/azure/clients.ts';
-import { createCloud } from '../../../../shared/adapters/azure/cloud.ts';
-import { createNetworkPlaces } from '../../../../shared/adapters/azure/network-place.ts';
-import { createNodeClassFacts } from '../../../../shared/adapters/azure/node-class-facts.ts';
-import type { Clients } from '../../../../shared/adapters/azure/clients.ts';
+import { createClients } from '../../../../shared/adapters/azure/calls/clients.ts';
+import { createCloud } from '../../../../shared/adapters/azure/machines/cloud.ts';
+import { createNetworkPlaces } from '../../../../shared/adapters/azure/machines/network-place.ts';
+import { createNodeClassFacts } from '../../../../shared/adapters/azure/classes/node-class-facts.ts';
+import type { Clients } from '../../../../shared/adapters/azure/calls/clients.ts';
 import type { Cloud, LaunchOrder, NodeClassFacts } from '../../../../shared/ports/cloud.ts';
-import { order, settings } from '../../../unit/adapters/azure/launch-order.ts';
+import { order, settings } from '../../../kit/azure/launch-order.ts';
 import { type Replay, type Script, replay } from './replay.ts';
 import { type Answer, recorded, tagged } from './recordings.ts';
 

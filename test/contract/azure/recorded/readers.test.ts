@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createNetworkPlaces } from '../../../../shared/adapters/azure/network-place.ts';
-import { readEvictionRates } from '../../../../shared/adapters/azure/eviction-rates.ts';
-import { quotasInUse, readQuotas } from '../../../../shared/adapters/azure/quotas.ts';
+import { createNetworkPlaces } from '../../../../shared/adapters/azure/machines/network-place.ts';
+import { readEvictionRates } from '../../../../shared/adapters/azure/catalog/eviction-rates.ts';
+import { quotasInUse, readQuotas } from '../../../../shared/adapters/azure/catalog/quotas.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import { settings } from '../../../unit/adapters/azure/launch-order.ts';
+import { settings } from '../../../kit/azure/launch-order.ts';
 import { type Product, withProduct } from './product.ts';
 import { type Answer, PAGE, as, documented, recorded } from './recordings.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { LEAST_SCORE, poolTotals, scoreOf } from '../../../../shared/core/disruption/steps/score.ts';
 import type { Arena, Place } from '../../../../shared/core/disruption/search/arena.ts';
-import { shape, spec } from '../../../unit/core/build.ts';
-import { disruptable, keptFor, machine, on, plan, removed } from '../../../unit/core/disruption/build-disruption.ts';
+import { shape, spec } from '../../../kit/core/build.ts';
+import { disruptable, keptFor, machine, on, plan, removed } from '../../../kit/core/build-disruption.ts';
 
 /** What a pool with the policy Balanced approves. */
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
-import type { Ports } from '../../../../shared/app/ports.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
-import { parseDisruptionFigures } from '../../../../shared/contract/disruption-figures.ts';
+import { parseDisruptionFigures } from '../../../../shared/contract/figures/disruption-figures.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { begunReplacement, consolidated } from '../../../unit/app/consolidated.ts';
-import { since, START } from '../../../unit/app/small-cluster.ts';
+import { begunReplacement, consolidated } from '../../../kit/app/consolidated.ts';
+import { since, START } from '../../../kit/app/small-cluster.ts';
 
 /** What becomes of a decision between the look that makes it and the one that carries it out. */
 

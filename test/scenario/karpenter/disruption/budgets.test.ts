@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { poolsFor } from '../../../../shared/core/disruption/candidates/pools.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
-import { offering, onDemand, requirement, shape, size, spec } from '../../../unit/core/build.ts';
+import { offering, onDemand, requirement, shape, size, spec } from '../../../kit/core/build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -13,7 +13,7 @@ import {
   plan,
   removed,
   type Machine,
-} from '../../../unit/core/disruption/build-disruption.ts';
+} from '../../../kit/core/build-disruption.ts';
 
 /** How many nodes of a NodePool may go at once. */
 

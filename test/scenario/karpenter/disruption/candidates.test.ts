@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { pool, shape, spec } from '../../../unit/core/build.ts';
+import { pool, shape, spec } from '../../../kit/core/build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -11,7 +11,7 @@ import {
   on,
   plan,
   removed,
-} from '../../../unit/core/disruption/build-disruption.ts';
+} from '../../../kit/core/build-disruption.ts';
 
 /** Which nodes may be disrupted at all: Karpenter's candidates. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { offering, onDemand, requirement, shape, size, spec, zones } from '../../../unit/core/build.ts';
+import { offering, onDemand, requirement, shape, size, spec, zones } from '../../../kit/core/build.ts';
 import {
   disruptable,
   evenOverZones,
@@ -12,7 +12,7 @@ import {
   removed,
   types,
   type Machine,
-} from '../../../unit/core/disruption/build-disruption.ts';
+} from '../../../kit/core/build-disruption.ts';
 
 /** Nodes that go or are replaced because it is cheaper. */
 

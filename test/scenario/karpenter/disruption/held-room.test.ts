@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { KARPENTER_POLICY } from '../../../../shared/core/model/provisioning-input.ts';
-import { onDemand, requirement, shape, size, spec, zones } from '../../../unit/core/build.ts';
-import { disruptable, keptFor, machine, on, plan, removed } from '../../../unit/core/disruption/build-disruption.ts';
+import { onDemand, requirement, shape, size, spec, zones } from '../../../kit/core/build.ts';
+import { disruptable, keptFor, machine, on, plan, removed } from '../../../kit/core/build-disruption.ts';
 
 /** Buffers, reservations and devices: what keeps a node beside its pods. */
 

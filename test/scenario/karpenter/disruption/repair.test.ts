@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AKS_REPAIRS } from '../../../../shared/core/model/disruption-input.ts';
-import { shape, spec } from '../../../unit/core/build.ts';
-import {
-  disruptable,
-  keptFor,
-  machine,
-  on,
-  plan,
-  removed,
-  type Machine,
-} from '../../../unit/core/disruption/build-disruption.ts';
+import { shape, spec } from '../../../kit/core/build.ts';
+import { disruptable, keptFor, machine, on, plan, removed, type Machine } from '../../../kit/core/build-disruption.ts';
 
 /** Nodes that are sick, as AKS says it. It is noon. */
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { consolidated } from '../../../unit/app/consolidated.ts';
-import { machine } from '../../../unit/app/small-cluster.ts';
-import { offering, size, zones } from '../../../unit/core/build.ts';
+import { consolidated } from '../../../kit/app/consolidated.ts';
+import { machine } from '../../../kit/app/small-cluster.ts';
+import { offering, size, zones } from '../../../kit/core/build.ts';
 
 /** What a replacement may be launched as when Azure refuses what was planned: nothing that takes the saving away. */
 

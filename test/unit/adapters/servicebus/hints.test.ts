@@ -1,7 +1,7 @@
 import type { ServiceBusClient } from '@azure/service-bus';
 import { expect, test } from 'vitest';
 import { createHints } from '../../../../shared/adapters/servicebus/hints.ts';
-import { OBJECTS_MAX, parsePodsHint, type ObjectsHint } from '../../../../shared/contract/messages.ts';
+import { OBJECTS_MAX, parsePodsHint, type ObjectsHint } from '../../../../shared/contract/messages/messages.ts';
 import type { Hints } from '../../../../shared/ports/hints.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 

@@ -1,6 +1,6 @@
 import type { ServiceBusClient } from '@azure/service-bus';
 import { expect, test } from 'vitest';
-import { poisonQueue, queues as allQueues } from '../../../../shared/contract/queues.ts';
+import { poisonQueue, queues as allQueues } from '../../../../shared/contract/messages/queues.ts';
 import { createPoison } from '../../../../shared/adapters/servicebus/poison.ts';
 
 /** A poison queue that refuses the first `failures` messages. */

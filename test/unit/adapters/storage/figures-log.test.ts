@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createFiguresLog } from '../../../../shared/adapters/storage/figures-log.ts';
-import { parseDisruptionFigures } from '../../../../shared/contract/disruption-figures.ts';
-import { parseFigures, type FiguresRecord, type PlanFigures } from '../../../../shared/contract/plan-figures.ts';
+import { parseDisruptionFigures } from '../../../../shared/contract/figures/disruption-figures.ts';
+import {
+  parseFigures,
+  type FiguresRecord,
+  type PlanFigures,
+} from '../../../../shared/contract/figures/plan-figures.ts';
 import type { Blobs } from '../../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { interrupt } from '../../../../shared/app/interruption/interrupt.ts';
-import type { Ports } from '../../../../shared/app/ports.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { RetryableError, TerminalError } from '../../../../shared/ports/errors.ts';
 import type { ApiRequest } from '../../../../shared/adapters/kubernetes/transport.ts';
-import { START, namesIn } from '../small-cluster.ts';
+import { START, namesIn } from '../../../kit/app/small-cluster.ts';
 import {
   at,
   deadlineKey,
@@ -14,7 +14,7 @@ import {
   replacedBy,
   replacementDue,
   running,
-} from './running.ts';
+} from '../../../kit/app/running.ts';
 
 const isTaint = ({ method, path }: ApiRequest): boolean => method === 'PATCH' && path.endsWith('/nodes/aks-c');
 const isStamp = ({ method, path }: ApiRequest): boolean => method === 'PATCH' && path.endsWith('/nodeclaims/c');

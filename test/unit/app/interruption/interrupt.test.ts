@@ -1,11 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { createTurns, interrupt } from '../../../../shared/app/interruption/interrupt.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import type { Ports } from '../../../../shared/app/ports.ts';
-import { START, namesIn } from '../small-cluster.ts';
-import { renderInterruption } from '../../../../shared/app/interruption/interrupted.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
+import { START, namesIn } from '../../../kit/app/small-cluster.ts';
+import { renderInterruption } from '../../../../shared/app/facts/interrupted.ts';
 import type { InTurn } from '../../../../shared/app/interruption/give-up-node.ts';
-import { at, deadlineKey, interruption, longNotice, notice, replacementDue, running, vmId } from './running.ts';
+import {
+  at,
+  deadlineKey,
+  interruption,
+  longNotice,
+  notice,
+  replacementDue,
+  running,
+  vmId,
+} from '../../../kit/app/running.ts';
 
 describe('a notice changes nothing', () => {
   test.each([

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { resumeNow } from '../../../../shared/app/commit-plan.ts';
+import { resumeNow } from '../../../../shared/app/commit/commit-plan.ts';
 import { interrupt } from '../../../../shared/app/interruption/interrupt.ts';
-import { provision } from '../../../../shared/app/provision.ts';
-import type { Ports } from '../../../../shared/app/ports.ts';
+import { provision } from '../../../../shared/app/provision/provision.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import { decisionOf, namesIn } from '../small-cluster.ts';
-import { conditions, longNotice, notice, replacedBy, replacementDue, running } from './running.ts';
+import { decisionOf, namesIn } from '../../../kit/app/small-cluster.ts';
+import { conditions, longNotice, notice, replacedBy, replacementDue, running } from '../../../kit/app/running.ts';
 
 /** A machine that goes in ten minutes, and a look of provisioning after the notice. */
 async function replaced(

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { interrupt } from '../../../../shared/app/interruption/interrupt.ts';
 import { noteEvictions, tellStorms } from '../../../../shared/app/interruption/note-evictions.ts';
-import { provision } from '../../../../shared/app/provision.ts';
-import { createRecentReports } from '../../../../shared/app/recent-reports.ts';
-import type { Ports } from '../../../../shared/app/ports.ts';
+import { provision } from '../../../../shared/app/provision/provision.ts';
+import { createRecentReports } from '../../../../shared/app/ports/recent-reports.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import type { SpotStorm } from '../../../../shared/core/offerings/spot-storms.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { START, since } from '../small-cluster.ts';
-import { at, longNotice, notice, running } from './running.ts';
+import { START, since } from '../../../kit/app/small-cluster.ts';
+import { at, longNotice, notice, running } from '../../../kit/app/running.ts';
 
 const storm = {
   zone: 'westeurope-1',

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { renderDecision } from '../../../../cli/deploy/first-look.ts';
 import { renderChanges } from '../../../../cli/deploy/what-would.ts';
 import { removalOutputs } from '../../../../infra/hooks/outside.ts';
-import { CLUSTER_ID } from '../../infra/azure-answers.ts';
-import { newcomer, optionsOf, ready, type } from './fake-azure.ts';
+import { CLUSTER_ID } from '../../../kit/infra/azure-answers.ts';
+import { newcomer, optionsOf, ready, type } from '../../../kit/cli/fake-azure.ts';
 
 const changing =
   /^(az acr|npm|aks (update|start)|role assignment|deployment sub (create|delete)|functionapp deployment|group)|helm/;

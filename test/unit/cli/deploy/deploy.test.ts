@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Mishap, type World, newcomer, optionsOf, ready, type } from './fake-azure.ts';
+import { type Mishap, type World, newcomer, optionsOf, ready, type } from '../../../kit/cli/fake-azure.ts';
 
 /** Whether everything is there that a deployment makes. */
 const isWhole = ({ record, group, image, chart, code }: World): boolean =>

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseCommand } from '../../../../cli/command.ts';
 import { deployUsage, statusUsage, uninstallUsage } from '../../../../cli/deploy/deploy-options.ts';
-import { CLUSTER_ID } from '../../infra/azure-answers.ts';
-import { newcomer, optionsOf, ready, root, type } from './fake-azure.ts';
+import { CLUSTER_ID } from '../../../kit/infra/azure-answers.ts';
+import { newcomer, optionsOf, ready, root, type } from '../../../kit/cli/fake-azure.ts';
 
 const guide = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
 const [, section = ''] = /## With one command\n([\s\S]*?)\n## /.exec(guide) ?? [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommand } from '../../../../cli/command.ts';
-import { CLUSTER_ID, SUBSCRIPTION } from '../../infra/azure-answers.ts';
-import { type World, newcomer, optionsOf, ready, type } from './fake-azure.ts';
+import { CLUSTER_ID, SUBSCRIPTION } from '../../../kit/infra/azure-answers.ts';
+import { type World, newcomer, optionsOf, ready, type } from '../../../kit/cli/fake-azure.ts';
 
 const parse = (...args: ReadonlyArray<string>) => parseCommand(['deploy', ...args]);
 

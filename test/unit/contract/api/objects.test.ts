@@ -8,7 +8,7 @@ import {
   wellKnownLabels,
   wellKnownValues,
 } from '../../../../shared/kubernetes/pool-labels.ts';
-import { nodePoolKind } from '../../../../shared/contract/api/node-pool.ts';
+import { nodePoolKind } from '../../../../shared/contract/api/kinds/node-pool.ts';
 import { inspect, kindOf, kinds } from '../../../../shared/contract/api/parse.ts';
 import { buffer, claim, nodeClass, overlay, pool, poolOf } from '../../../contract/crds/cases/case.ts';
 import {

@@ -1,13 +1,13 @@
-import type { AksNodeClass } from '../../../../shared/contract/api/aks-node-class.ts';
-import { aksNodeClassKind } from '../../../../shared/contract/api/aks-node-class.ts';
-import { capacityBufferKind, type CapacityBuffer } from '../../../../shared/contract/api/capacity-buffer.ts';
-import type { KindDefinition } from '../../../../shared/contract/api/kind.ts';
-import { nodeClaimKind, type NodeClaim } from '../../../../shared/contract/api/node-claim.ts';
-import { nodeOverlayKind, type NodeOverlay } from '../../../../shared/contract/api/node-overlay.ts';
-import { nodePoolKind, type NodePool } from '../../../../shared/contract/api/node-pool.ts';
-import { isRecord } from '../../../../shared/contract/api/object-meta.ts';
+import type { AksNodeClass } from '../../../../shared/contract/api/kinds/aks-node-class.ts';
+import { aksNodeClassKind } from '../../../../shared/contract/api/kinds/aks-node-class.ts';
+import { capacityBufferKind, type CapacityBuffer } from '../../../../shared/contract/api/kinds/capacity-buffer.ts';
+import type { KindDefinition } from '../../../../shared/contract/api/schema/kind.ts';
+import { nodeClaimKind, type NodeClaim } from '../../../../shared/contract/api/kinds/node-claim.ts';
+import { nodeOverlayKind, type NodeOverlay } from '../../../../shared/contract/api/kinds/node-overlay.ts';
+import { nodePoolKind, type NodePool } from '../../../../shared/contract/api/kinds/node-pool.ts';
+import { isRecord } from '../../../../shared/contract/api/schema/object-meta.ts';
 import { inspect } from '../../../../shared/contract/api/parse.ts';
-import { renderProblem, type Problem } from '../../../../shared/contract/api/validation-error.ts';
+import { renderProblem, type Problem } from '../../../../shared/contract/api/schema/validation-error.ts';
 
 /** Objects of the API's kinds as types, for tests that are about one kind; what is wrong with one is thrown. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inspect, kinds } from '../../../../shared/contract/api/parse.ts';
-import type { StructuralSchema } from '../../../../shared/contract/api/structural.ts';
+import type { StructuralSchema } from '../../../../shared/contract/api/schema/structural.ts';
 import type { Case } from '../../../contract/crds/cases/case.ts';
 import { cases } from '../../../contract/crds/cases/cases.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readPod } from '../../../../shared/contract/snapshot/reduced-pod.ts';
+import { readPod } from '../../../../shared/contract/snapshot/reduced/reduced-pod.ts';
 import { requestedBy } from '../../../../shared/core/audit/seen/requested.ts';
 import { podRequests } from '../../../../shared/core/rules/pod-requests.ts';
 

@@ -3,7 +3,7 @@ import { auditPlan } from '../../../../shared/core/audit/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../../../../shared/core/model/plan.ts';
 import { planProvisioning } from '../../../../shared/core/plan-provisioning.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
-import { input, pods, pool, shape, size, spec } from '../build.ts';
+import { input, pods, pool, shape, size, spec } from '../../../kit/core/build.ts';
 
 const own = { key: 'own', value: 'yes', effect: 'NoSchedule' };
 const given = input({

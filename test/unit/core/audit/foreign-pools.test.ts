@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { auditPlan } from '../../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../../shared/core/plan-provisioning.ts';
-import { input, pods, pool, shape, size, spec } from '../build.ts';
+import { input, pods, pool, shape, size, spec } from '../../../kit/core/build.ts';
 
 test('a claim of a pool of another provider breaks a rule of the audit, though there are sizes under its name', () => {
   const given = input({

@@ -2,7 +2,7 @@ import type { Pod } from '../../../../shared/core/model/cluster.ts';
 import { auditPlan } from '../../../../shared/core/audit/audit-plan.ts';
 import type { Nomination, Plan, PlannedClaim, PlannedOffering } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
-import { input, plannedClaim, pods as waitingPods, pool, size, zones } from '../build.ts';
+import { input, plannedClaim, pods as waitingPods, pool, size, zones } from '../../../kit/core/build.ts';
 
 /** A size of four cores and one of eight, on demand in three zones and as spot. */
 export const D4 = size('Standard_D4_v5', 4, 16, 200_000);

@@ -8,8 +8,8 @@ import type {
   StorageClass,
 } from '../../../../shared/kubernetes/manifest.ts';
 import { labelKey } from '../../../../shared/kubernetes/labels.ts';
-import { daemonSet, node, pods, pool, requirement, shape, spec, zones } from '../build.ts';
-import { planned as planning } from '../build-devices.ts';
+import { daemonSet, node, pods, pool, requirement, shape, spec, zones } from '../../../kit/core/build.ts';
+import { planned as planning } from '../../../kit/core/build-devices.ts';
 import { changed, claimFor, judge, onto, waiting, type Case, type Judged } from './judge.ts';
 
 /** Each plan here is right, and breaks one rule of one node when one thing is changed: the audit says that and nothing else. */

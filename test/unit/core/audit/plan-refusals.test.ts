@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodeClaim, NodePool, NodeOverlay } from '../../../../shared/kubernetes/manifest.ts';
 import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
-import { node, offering, onDemand, pool, requirement, shape, size, spec, zones } from '../build.ts';
+import { node, offering, onDemand, pool, requirement, shape, size, spec, zones } from '../../../kit/core/build.ts';
 import { changed, claimFor, D4, D8, judge, offered, onto, waiting, type Case, type Judged } from './judge.ts';
 
 /** Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing else. */

@@ -5,7 +5,7 @@ import type { NodeClaim, PodSpec, Taint } from '../../../../shared/kubernetes/ma
 import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import type { DeviceAssignment, Nomination, PlannedBuffer } from '../../../../shared/core/model/plan.ts';
 import { DEVICES_IGNORED } from '../../../../shared/core/model/provisioning-input.ts';
-import { daemonSet, node, onDemand, pods, pool, requirement, shape, spec, zones } from '../build.ts';
+import { daemonSet, node, onDemand, pods, pool, requirement, shape, spec, zones } from '../../../kit/core/build.ts';
 import {
   deviceClass,
   driver,
@@ -15,7 +15,7 @@ import {
   planned as planning,
   request,
   template as claimTemplate,
-} from '../build-devices.ts';
+} from '../../../kit/core/build-devices.ts';
 import { changed, claimFor, D4, judge, offered, onto, waiting, type Case, type Judged } from './judge.ts';
 
 /** Each plan here is right, and breaks one rule about others when one thing is changed: the audit says that and nothing else. */

@@ -6,7 +6,7 @@ import { createMatcher } from '../../../../shared/core/devices/selectors.ts';
 import type { CompileSelector } from '../../../../shared/core/model/device-selector.ts';
 import { copyOf, giveBack, take, unused } from '../../../../shared/core/devices/use.ts';
 import type { PublishedDevice, ResourceClaimSpec } from '../../../../shared/kubernetes/device-manifest.ts';
-import { driver, gpus, nodeSlice, request } from '../build-devices.ts';
+import { driver, gpus, nodeSlice, request } from '../../../kit/core/build-devices.ts';
 
 const all: CompileSelector = () => () => true;
 const classes = new Map([['gpu', { metadata: { name: 'gpu' } }]]);

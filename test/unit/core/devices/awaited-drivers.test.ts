@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { awaitedDrivers } from '../../../../shared/core/devices/awaited-drivers.ts';
-import { driver, gpus, nodeSlice, sharedSlice } from '../build-devices.ts';
+import { driver, gpus, nodeSlice, sharedSlice } from '../../../kit/core/build-devices.ts';
 
 const half = { pool: { name: 'a', generation: 2, resourceSliceCount: 2 } };
 const named = (name: string, slice: ReturnType<typeof nodeSlice>) => ({ ...slice, metadata: { name } });

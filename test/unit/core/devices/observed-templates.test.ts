@@ -3,7 +3,7 @@ import { mergeTemplates, toTemplateSlices } from '../../../../shared/core/model/
 import { observedTemplates } from '../../../../shared/core/devices/observed-templates.ts';
 import type { PublishedDevice, ResourceSlice } from '../../../../shared/kubernetes/device-manifest.ts';
 import type { Node } from '../../../../shared/kubernetes/manifest.ts';
-import { driver, gpus, nodeSlice, sharedSlice, sliceSpec } from '../build-devices.ts';
+import { driver, gpus, nodeSlice, sharedSlice, sliceSpec } from '../../../kit/core/build-devices.ts';
 
 /** An initialized node of pool `a`, created at `minute`. */
 function seen(name: string, minute: number, parts: Partial<Node['metadata']> = {}): Node {

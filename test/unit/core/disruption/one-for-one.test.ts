@@ -4,8 +4,16 @@ import type { DisruptionPlan } from '../../../../shared/core/disruption/plan/dis
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { Condition, PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
-import { shape, spec } from '../build.ts';
-import { CONSOLIDATABLE, disruptable, disruptionInput, machine, NOW, on, plan } from './build-disruption.ts';
+import { shape, spec } from '../../../kit/core/build.ts';
+import {
+  CONSOLIDATABLE,
+  disruptable,
+  disruptionInput,
+  machine,
+  NOW,
+  on,
+  plan,
+} from '../../../kit/core/build-disruption.ts';
 
 /**
  * A node that must go, with pods that spread over hosts, is replaced one for one: it is a host without them for as long as it is there,

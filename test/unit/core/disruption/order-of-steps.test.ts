@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { DisruptionPlan } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
-import { plan } from './build-disruption.ts';
-import { spreadCluster } from './spread-cluster.ts';
+import { plan } from '../../../kit/core/build-disruption.ts';
+import { spreadCluster } from '../../../kit/core/spread-cluster.ts';
 
 function withoutOrder({ kept }: DisruptionPlan): number {
   return kept.filter(({ reason }) => reason.kind === 'no-order').length;

@@ -4,7 +4,7 @@ import type { Rollout } from '../../../../shared/core/model/disruption-input.ts'
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { onDemand, pods as podsOf, requirement, shape, size, spec } from '../build.ts';
+import { onDemand, pods as podsOf, requirement, shape, size, spec } from '../../../kit/core/build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -17,7 +17,7 @@ import {
   plan,
   removed,
   types,
-} from './build-disruption.ts';
+} from '../../../kit/core/build-disruption.ts';
 
 const small = shape(spec('500m', '1Gi'), { app: 'web' });
 const annotated = (annotations: Readonly<Record<string, string>>) => ({ ...small, annotations });

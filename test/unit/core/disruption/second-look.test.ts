@@ -12,8 +12,16 @@ import type { Nomination } from '../../../../shared/core/model/plan.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import { emptyPlan } from '../../../../shared/core/recovery/empty-plan.ts';
 import { soundPlan } from '../../../../shared/core/recovery/sound-plan.ts';
-import { shape, spec } from '../build.ts';
-import { CONSOLIDATABLE, disruptable, disruptionInput, machine, NOW, on, type Machine } from './build-disruption.ts';
+import { shape, spec } from '../../../kit/core/build.ts';
+import {
+  CONSOLIDATABLE,
+  disruptable,
+  disruptionInput,
+  machine,
+  NOW,
+  on,
+  type Machine,
+} from '../../../kit/core/build-disruption.ts';
 
 const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
 const SINCE = NOW - 60_000;

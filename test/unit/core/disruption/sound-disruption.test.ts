@@ -7,8 +7,8 @@ import {
   type DisruptionPlanner,
 } from '../../../../shared/core/disruption/sound-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
-import { shape, spec } from '../build.ts';
-import { disruptionInput, keptFor, machine, NOW, on, removed } from './build-disruption.ts';
+import { shape, spec } from '../../../kit/core/build.ts';
+import { disruptionInput, keptFor, machine, NOW, on, removed } from '../../../kit/core/build-disruption.ts';
 
 /** Somebody keeps this one. */
 const kept = machine('a', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } });

@@ -3,7 +3,7 @@ import { launchCandidates } from '../../../../shared/core/launch/launch-candidat
 import type { InstanceType } from '../../../../shared/core/model/catalog.ts';
 import type { NodeClaim } from '../../../../shared/kubernetes/manifest.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
-import { requirement, size, zones } from '../build.ts';
+import { requirement, size, zones } from '../../../kit/core/build.ts';
 
 function spot(name: string, price: number, evictionsPerHour: number): InstanceType {
   const one = size(name, 2, 8, 4 * price).offerings.find(({ capacityType }) => capacityType === 'spot');

@@ -5,8 +5,8 @@ import type { ProvisioningInput } from '../../../../shared/core/model/provisioni
 import { planProvisioning } from '../../../../shared/core/plan-provisioning.ts';
 import { instant, microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { soundPlan, type Planner } from '../../../../shared/core/recovery/sound-plan.ts';
-import { renderPlan } from '../../../scenario/core/render.ts';
-import { input, node, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../build.ts';
+import { renderPlan } from '../../../kit/core/render.ts';
+import { input, node, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../../../kit/core/build.ts';
 
 const now = instant(0);
 const zone = 'topology.kubernetes.io/zone';

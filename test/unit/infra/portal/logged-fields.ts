@@ -1,6 +1,6 @@
 import { sources } from './recorded.ts';
 
-/** What is spread into a line, by the name of what is spread: the fields of `shared/app/claim-facts.ts`, and of an offering. */
+/** What is spread into a line, by the name of what is spread: the fields of `shared/app/facts/claim-facts.ts`, and of an offering. */
 const spreads: Readonly<Record<string, ReadonlyArray<string>>> = {
   claimFacts: ['claim', 'nodePool', 'decision'],
   machineFacts: ['instanceType', 'zone', 'capacityType'],

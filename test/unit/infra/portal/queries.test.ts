@@ -79,7 +79,9 @@ function staleEvents(inCode: ReadonlyMap<string, ReadonlySet<string>>): Readonly
     const recorded = new Set(lines.flatMap((line) => Object.keys(line)).filter((field) => field !== 'event'));
     const coded = inCode.get(event) ?? new Set();
     const differ = [...recorded.symmetricDifference(coded)].map((field) => `${event}: ${field}`);
-    return differ.length === 0 ? [] : [...differ, 'record again: npm run build && node test/e2e/record-portal.ts'];
+    return differ.length === 0
+      ? []
+      : [...differ, 'record again: npm run build && node test/e2e/reading/record-portal.ts'];
   });
 }
 

@@ -3,8 +3,8 @@ import { cannotJoin, staysNotReady } from '../../../../sandbox/node/readiness.ts
 import { missingFields, variablesOf } from '../../../../sandbox/node/node-controller.ts';
 import { nodeConfig } from '../../../../shared/adapters/azure/bootstrap/node-config.ts';
 import { kubeletOf } from '../../../../sandbox/node/readiness.ts';
-import { networkModeOf } from '../../../../shared/adapters/azure/network-mode.ts';
-import { order, place, settings } from '../../adapters/azure/launch-order.ts';
+import { networkModeOf } from '../../../../shared/adapters/azure/network/network-mode.ts';
+import { order, place, settings } from '../../../kit/azure/launch-order.ts';
 
 const facts = { ...place, kubernetesVersion: '1.34.2', token: 'abcdef.0123456789abcdef' };
 

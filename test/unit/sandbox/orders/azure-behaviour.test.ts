@@ -7,7 +7,7 @@ import {
   readBehaviour,
   readRegion,
 } from '../../../../sandbox/orders/azure-behaviour.ts';
-import { quickLatency } from '../../../../sandbox/azure/options.ts';
+import { quickLatency } from '../../../../sandbox/azure/state/options.ts';
 
 const base: Behaviour = { ...defaultBehaviour, latency: quickLatency };
 const SIZES: ReadonlySet<string> = new Set(['standard_d4s_v5', 'standard_d8s_v5']);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseAssignment } from '../../../../sandbox/orders/assignment.ts';
 import { type ReadQuota, readQuotaLimits } from '../../../../sandbox/orders/quota-limits.ts';
-import { azureDefaults } from '../../../../sandbox/azure/options.ts';
+import { azureDefaults } from '../../../../sandbox/azure/state/options.ts';
 
 const base = azureDefaults.quota;
 const FAMILIES = ['standardDSv5Family', 'standardDDSv5Family', 'StandardNCASv3_T4Family'];

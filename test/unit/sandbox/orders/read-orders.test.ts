@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type Assignment, parseAssignment } from '../../../../sandbox/orders/assignment.ts';
 import { readConfig } from '../../../../sandbox/orders/read-config.ts';
 import { type GivenOrders, type Orders, readOrders } from '../../../../sandbox/orders/read-orders.ts';
-import { quickLatency } from '../../../../sandbox/azure/options.ts';
+import { quickLatency } from '../../../../sandbox/azure/state/options.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const folder = mkdtempSync(join(tmpdir(), 'orders-test-'));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Usage } from '../../../../sandbox/azure/quota.ts';
+import type { Usage } from '../../../../sandbox/azure/state/quota.ts';
 import { findShortages, type QuotaFacts } from '../../../../sandbox/quota/find-shortages.ts';
 import type { PossibleMachine } from '../../../../sandbox/quota/possible-machines.ts';
-import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
+import type { Sku } from '../../../../shared/adapters/azure/catalog/sku.ts';
 
 function usage(name: string, current: number, limit: number): Usage {
   return { name, localizedName: name, current, limit };

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { possibleMachines } from '../../../../sandbox/quota/possible-machines.ts';
-import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
+import type { Sku } from '../../../../shared/adapters/azure/catalog/sku.ts';
 import type { NodePool } from '../../../../shared/kubernetes/manifest.ts';
 import type { NodeClass } from '../../../../shared/ports/kubernetes.ts';
-import { pool, size, spec } from '../../core/build.ts';
+import { pool, size, spec } from '../../../kit/core/build.ts';
 
 const name = 'Standard_D2s_v5';
 const types = [size(name, 2, 8, 100_000)];

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Cloud } from '../../../../sandbox/azure/cloud.ts';
-import { type AzureOptions, azureDefaults } from '../../../../sandbox/azure/options.ts';
+import { Cloud } from '../../../../sandbox/azure/state/cloud.ts';
+import { type AzureOptions, azureDefaults } from '../../../../sandbox/azure/state/options.ts';
 import { listSkus, usagesOf } from '../../../../sandbox/azure/routes/catalog.ts';
-import { readSizes } from '../../../../sandbox/azure/sizes.ts';
+import { readSizes } from '../../../../sandbox/azure/catalog/sizes.ts';
 import type { LoggedRefusal } from '../../../../sandbox/quota/quota-refusals.ts';
 import { type QuotaWatch, watchQuota } from '../../../../sandbox/quota/watch-quota.ts';
-import { systemClock } from '../../../../sandbox/world/clock.ts';
-import { rngFrom } from '../../../../sandbox/world/rng.ts';
+import { systemClock } from '../../../../sandbox/base/clock.ts';
+import { rngFrom } from '../../../../sandbox/base/rng.ts';
 import type { NodePool, PodSpec } from '../../../../shared/kubernetes/manifest.ts';
 
 const sizes = readSizes(join(import.meta.dirname, '../../../../sandbox/azure/data'), 'westeurope');

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isHarmless } from '../../../../shared/contract/harmless.ts';
 import { describe, expect, test } from 'vitest';
-import type { Progress } from '../../../../sandbox/start/display.ts';
-import { keysHint, renderHints } from '../../../../sandbox/start/hints.ts';
-import { createJsonDisplay } from '../../../../sandbox/start/json-display.ts';
-import { createPlainDisplay } from '../../../../sandbox/start/plain-display.ts';
-import { renderSession } from '../../../../sandbox/start/render-session.ts';
-import { renderSummary, type Summary } from '../../../../sandbox/start/render-summary.ts';
-import type { NodeRow, View } from '../../../../sandbox/start/view.ts';
+import type { Progress } from '../../../../sandbox/start/screen/display.ts';
+import { keysHint, renderHints } from '../../../../sandbox/start/screen/hints.ts';
+import { createJsonDisplay } from '../../../../sandbox/start/screen/json-display.ts';
+import { createPlainDisplay } from '../../../../sandbox/start/screen/plain-display.ts';
+import { renderSession } from '../../../../sandbox/start/record/render-session.ts';
+import { renderSummary, type Summary } from '../../../../sandbox/start/record/render-summary.ts';
+import type { NodeRow, View } from '../../../../sandbox/start/view/view.ts';
 
 const row: NodeRow = {
   name: 'aks-a',

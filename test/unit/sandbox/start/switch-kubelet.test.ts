@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RefusedError, switchKubelet } from '../../../../sandbox/start/actions.ts';
+import { RefusedError, switchKubelet } from '../../../../sandbox/start/steer/actions.ts';
 
 const nodes = ['aks-one-a1', 'aks-two-a1', 'aks-two-b2'];
 

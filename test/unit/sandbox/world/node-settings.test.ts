@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isSshPublicKey } from '../../../../sandbox/azure/admit/ssh-key.ts';
-import { kubeletIdentity } from '../../../../sandbox/azure/kubelet-identity.ts';
-import { azureDefaults } from '../../../../sandbox/azure/options.ts';
+import { kubeletIdentity } from '../../../../sandbox/azure/state/kubelet-identity.ts';
+import { azureDefaults } from '../../../../sandbox/azure/state/options.ts';
 import { nodeSettings, orderedIdentities } from '../../../../sandbox/world/node-settings.ts';
 
 test('a node of the sandbox has a key that Azure takes and the identity of its cluster', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { nodeConfig } from '../../../../../shared/adapters/azure/bootstrap/node-config.ts';
 import type { NodeClass } from '../../../../../shared/ports/kubernetes.ts';
-import { golden } from '../golden/read.ts';
-import { order, place, settings } from '../launch-order.ts';
+import { golden } from '../../../../kit/azure/read.ts';
+import { order, place, settings } from '../../../../kit/azure/launch-order.ts';
 
 interface Config {
   readonly custom_linux_os_config?: object;
@@ -131,7 +131,7 @@ describe('linuxOSConfig of a class', () => {
   });
 
   test('knows a node’s name for each of the 28 kernel settings of the schema', async () => {
-    const { aksNodeClassKind } = await import('../../../../../shared/contract/api/aks-node-class.ts');
+    const { aksNodeClassKind } = await import('../../../../../shared/contract/api/kinds/aks-node-class.ts');
     const text = JSON.stringify(aksNodeClassKind);
     const fields = ['fs', 'kernel', 'net', 'vm'].flatMap(
       (start) => text.match(new RegExp(`"${start}[A-Z]\\w+"(?=:)`, 'g')) ?? [],

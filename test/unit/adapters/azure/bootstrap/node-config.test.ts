@@ -3,7 +3,7 @@ import { readCustomData } from '../../../../../sandbox/node/custom-data.ts';
 import { configOf, customData } from '../../../../../shared/adapters/azure/bootstrap/custom-data.ts';
 import { nodeConfig } from '../../../../../shared/adapters/azure/bootstrap/node-config.ts';
 import type { LaunchOrder } from '../../../../../shared/ports/cloud.ts';
-import { order, place, settings, subnet } from '../launch-order.ts';
+import { order, place, settings, subnet } from '../../../../kit/azure/launch-order.ts';
 
 const facts = { ...place, kubernetesVersion: '1.36.3', token: 'abcdef.0123456789abcdef' };
 

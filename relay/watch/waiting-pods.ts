@@ -1,0 +1,60 @@
+import type { SnapshotChange } from '../../shared/contract/snapshot/builder.ts';
+
+/** A pod that waits for provisioning. */
+export interface WaitingPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  /** Since when, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** False when it waited already when we first saw it: then it has waited for longer. */
+  readonly isSinceKnown: boolean;
+}
+
+/** A pod that waits no more: it has a place, or is gone. */
+export interface EndedWait {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** The pods that wait for provisioning, and since when. */
+export interface WaitingPods {
+  readonly apply: (change: SnapshotChange, atMs: number) => void;
+  readonly size: () => number;
+  readonly list: () => Iterable<WaitingPod>;
+  /** The waits that have ended since this was last asked, of those whose beginning we saw. */
+  readonly takeEnded: () => ReadonlyArray<EndedWait>;
+}
+
+/** So many ended waits are kept while nobody asks, 160 KiB; further ones are not counted. */
+const endedMax = 10_000;
+
+/** Makes one that has seen nothing. */
+export function createWaitingPods(): WaitingPods {
+  /** Below zero where the beginning was not seen. One number each: tens of thousands may wait. */
+  const sinceOf = new Map<string, number>();
+  let ended: Array<EndedWait> = [];
+
+  function end(key: string, untilMs: number): void {
+    const sinceMs = sinceOf.get(key);
+    sinceOf.delete(key);
+    if (sinceMs !== undefined && sinceMs > 0 && ended.length < endedMax) ended.push({ sinceMs, untilMs });
+  }
+
+  return {
+    apply(change, atMs) {
+      if (change.kind !== 'pod') return;
+      const { before, after } = change;
+      if (after?.provisionable !== true) end(after?.key ?? before?.key ?? '', atMs);
+      else if (!sinceOf.has(after.key)) sinceOf.set(after.key, before === null ? -atMs : atMs);
+    },
+    size: () => sinceOf.size,
+    *list() {
+      for (const [key, since] of sinceOf) yield { key, sinceMs: Math.abs(since), isSinceKnown: since > 0 };
+    },
+    takeEnded() {
+      const taken = ended;
+      ended = [];
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { type AppEvent, numberFact, textFact } from '../view/app-events.ts';
+import { counted, shortZone } from '../view/amounts.ts';
+import { begunSentence, interruptedSentence, renderNodes } from './sentences.ts';
+import type { Sentence } from '../view/view.ts';
+
+/** One event of the app in one sentence. */
+export type Told = Pick<Sentence, 'tone' | 'text'>;
+
+/** Events that are no news by themselves: a step among many, or one that another event or the table of nodes tells better. */
+export const SILENT: ReadonlySet<string> = new Set([
+  'claim-not-stamped',
+  'cluster-seen',
+  'decision-resumed',
+  'disrupted',
+  'disruption-looked',
+  'followed',
+  'looked',
+  'node-draining',
+  'node-opened',
+  'nodeclaim-created',
+  'nodeclaim-initialized',
+  'nodeclaim-launched',
+  'planned',
+  'pods-left',
+  'quotas-read',
+  'signal',
+  'swept',
+]);
+
+const plain = (text: string): Told => ({ tone: 'plain', text });
+const warn = (text: string): Told => ({ tone: 'warn', text });
+const bad = (text: string): Told => ({ tone: 'bad', text });
+
+/** The node of the claim that an event names. */
+const nodeOf = (event: AppEvent): string => `aks-${textFact(event, 'claim')}`;
+const poolOf = (event: AppEvent): string => `NodePool ${textFact(event, 'nodePool')}`;
+const listOf = (event: AppEvent, name: string): ReadonlyArray<string> =>
+  textFact(event, name).split(',').filter(Boolean);
+
+/** `: REASON.`, or only the full stop: what others said comes last, where it may be cut. */
+function because(event: AppEvent, ...names: ReadonlyArray<string>): string {
+  const said = names.map((name) => textFact(event, name)).find((text) => text !== '') ?? '';
+  return said === '' ? '.' : `: ${said.replace(/\.$/, '')}.`;
+}
+
+/** Who says no to a write. */
+function denierOf(event: AppEvent): string {
+  const policy = textFact(event, 'policy');
+  return policy === '' ? 'The API server' : `The policy ${policy}`;
+}
+
+/** What each event that stands for itself is on the screen. Names as in docs/logs.md. */
+export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told>> = {
+  'decision-lost': (event) =>
+    bad(`The record of a decision is lost; its claims go on by themselves${because(event, 'why')}`),
+  'decision-passed-over': () => warn('A decision was not carried out in time; its pods are planned for again.'),
+  'plan-refused': () => bad('A plan did not pass its audit, an error of Nodewright: a simpler one was made.'),
+  'figures-lost': (event) => warn(`The figures of a plan could not be written${because(event, 'reason')}`),
+  'nodeclaim-refused': (event) =>
+    bad(`${denierOf(event)} refuses the NodeClaim ${textFact(event, 'claim')}${because(event, 'reason')}`),
+  'nodeclaim-not-made': (event) =>
+    warn(`${nodeOf(event)} is not made, its pods are planned for again${because(event, 'why')}`),
+  'replacement-taken-back': (event) => plain(`${nodeOf(event)} is not needed as a replacement any more.`),
+  'launch-rejected': (event) =>
+    bad(`Azure refuses every machine for ${nodeOf(event)}${because(event, 'message', 'reason')}`),
+  'pods-not-let-in': (event) =>
+    warn(`Pods cannot be let in first on ${textFact(event, 'node')}${because(event, 'why')}`),
+  'nodeclaim-deleted': (event) => plain(`${nodeOf(event)} is being removed${because(event, 'message', 'reason')}`),
+  'node-released': (event) => plain(`${nodeOf(event)} is let go, as its NodeClaim has gone.`),
+  'machine-taken-back': (event) => plain(`${nodeOf(event)} came after its NodeClaim had gone, and is deleted.`),
+  'machine-not-equipped': (event) => warn(`${nodeOf(event)} is without AKS's extension${because(event, 'why')}`),
+  interrupted: (event) => {
+    // Without it the pods wait for their replacement.
+    const wereTold = textFact(event, 'toldAfterMs') !== '';
+    return plain(interruptedSentence(nodeOf(event), numberFact(event, 'pods'), wereTold));
+  },
+  'interruption-step-refused': (event) =>
+    warn(`${nodeOf(event)} is taken back, and a step failed (${textFact(event, 'step')})${because(event, 'why')}`),
+  'spot-storm': (event) => {
+    const share = `${textFact(event, 'evicted')} of ${textFact(event, 'of')} spot machines`;
+    return warn(
+      `Azure took back ${share} in zone ${shortZone(textFact(event, 'zone'))}: spot there counts as dearer for a while.`,
+    );
+  },
+  'eviction-not-counted': (event) => warn(`An eviction could not be noted yet${because(event, 'why')}`),
+  'disruption-begun': (event) => {
+    const facts = {
+      reason: textFact(event, 'reason'),
+      pods: numberFact(event, 'pods'),
+      replacements: listOf(event, 'replacements').length,
+      saved: numberFact(event, 'savedMicroPerHour'),
+    };
+    return plain(begunSentence(listOf(event, 'nodes'), facts));
+  },
+  'breaker-tripped': (event) => warn(`No more nodes go of ${poolOf(event)} for now${because(event, 'why')}`),
+  'breaker-closed': (event) => plain(`Nodes of ${poolOf(event)} go again${because(event, 'why')}`),
+  'rollout-halted': (event) => warn(`The roll-out of ${poolOf(event)} is halted${because(event, 'why')}`),
+  'rollout-goes-on': (event) => plain(`The roll-out of ${poolOf(event)} goes on.`),
+  'disruption-failure-lost': (event) => warn(`A failed removal could not be noted on ${poolOf(event)}.`),
+  'disruption-taken-back': (event) => plain(`${nodeOf(event)} stays after all${because(event, 'why')}`),
+  'disruption-refused': (event) =>
+    plain(
+      `${renderNodes(listOf(event, 'nodes'))} could go, but what would replace them does not hold up${because(event, 'why')}`,
+    ),
+  'disruption-plan-refused': () =>
+    bad('A plan to remove nodes did not pass its audit, an error of Nodewright: those nodes stay.'),
+  'removal-refused': () => bad('A removal of nodes did not pass its audit, an error of Nodewright: the nodes wait.'),
+  'disruption-step-refused': (event) =>
+    warn(`${nodeOf(event)} is to go, and a step failed (${textFact(event, 'step')})${because(event, 'why')}`),
+  'quotas-unknown': (event) => warn(`Azure's quotas could not be read${because(event, 'why')}`),
+  'eviction-rates-unknown': (event) => warn(`Azure's eviction rates could not be read${because(event, 'why')}`),
+  'eviction-rates-unreadable': (event) => warn(`Azure's eviction rates are in unknown words${because(event, 'said')}`),
+  'orphan-deleted': (event) => warn(`A VM without a NodeClaim was deleted: ${nodeOf(event)}.`),
+  'orphan-kept': (event) =>
+    warn(`A VM without a NodeClaim cannot be deleted yet, ${nodeOf(event)}${because(event, 'why')}`),
+  'sweep-step-failed': (event) =>
+    warn(`A step of the sweep failed (${textFact(event, 'step')})${because(event, 'why')}`),
+  'surplus-kept': (event) => warn(`${nodeOf(event)} is one too many, and cannot go yet${because(event, 'why')}`),
+  'snapshot-unreadable': (event) =>
+    warn(`The relay's snapshot cannot be read; the cluster is listed directly${because(event, 'why')}`),
+  'status-not-written': (event) =>
+    warn(`The status of ${textFact(event, 'name')} could not be written${because(event, 'why')}`),
+  'write-denied': (event) => {
+    const what = `${textFact(event, 'act')} ${textFact(event, 'name')}`;
+    return bad(`${denierOf(event)} forbids Nodewright to ${what}${because(event, 'reason')}`);
+  },
+  'event-lost': (event) =>
+    warn(`An event about ${textFact(event, 'name')} could not be written${because(event, 'why')}`),
+  'surplus-deleted': (event) => plain(`${nodeOf(event)} was one too many of its static pool, and goes.`),
+  'left-halfway': (event) => plain(`${nodeOf(event)} was left half done, and is put in order${because(event, 'why')}`),
+  'relay-silent': () => warn('The relay is silent; the cluster is listed directly.'),
+  'deployment-not-ready': (event) =>
+    bad(`Something that every node needs is missing${because(event, 'message', 'reason')}`),
+  'message-kept': (event) =>
+    bad(
+      `A message that cannot be handled is in the queue poison (${textFact(event, 'function')})${because(event, 'reason')}`,
+    ),
+};
+
+/** What is down or busy outside, for as many hints as wait for it. */
+export function retrySentence(errors: ReadonlyArray<string>): string {
+  const [first = ''] = errors;
+  const again = errors.length === 1 ? 'It is tried again' : `${counted(errors.length, 'step')} are tried again`;
+  return `${again} soon${first === '' ? '' : `: ${first.replace(/\.$/, '')}`}.`;
+}

@@ -1,0 +1,57 @@
+import type { CapacityType, QuotaUse } from '../../../core/model/catalog.ts';
+import type { QuotaInUse } from '../../../ports/cloud.ts';
+import type { Clients } from '../calls/clients.ts';
+import type { Sku } from './sku.ts';
+
+/** One quota of the region, in cores. */
+export interface Quota {
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** By name in lower case: the families' own, `cores` of all on-demand VMs, `lowprioritycores` of all spot VMs. */
+export type Quotas = ReadonlyMap<string, Quota>;
+
+/** Nothing is known. */
+export const NO_QUOTAS: Quotas = new Map();
+
+/** Reads all quotas of the region. Throws what the client throws. */
+export async function readQuotas(clients: Clients, location: string): Promise<Quotas> {
+  const compute = await clients.compute();
+  const rows = await Array.fromAsync(compute.usage.list(location));
+  return new Map(
+    rows.flatMap(({ name, currentValue, limit }) =>
+      name?.value === undefined || limit < 0
+        ? []
+        : [[name.value.toLowerCase(), { limit, used: currentValue }] as const],
+    ),
+  );
+}
+
+/** Those of cores that something counts against. Azure lists VMs, disks and others beside them, which plans do not ask about. */
+export function quotasInUse(quotas: Quotas): ReadonlyArray<QuotaInUse> {
+  return [...quotas].flatMap(([name, { used, limit }]) =>
+    used > 0 && (name.endsWith('family') || name.endsWith('cores')) ? [{ name, used, limit }] : [],
+  );
+}
+
+/** Which quotas a VM of the size counts against: a spot VM against one of all spot VMs alone. */
+function quotasOf(quotas: Quotas, sku: Sku, capacityType: CapacityType): ReadonlyArray<readonly [string, Quota]> {
+  const names = capacityType === 'spot' ? ['lowprioritycores'] : [sku.quotaFamily.toLowerCase(), 'cores'];
+  return names.flatMap((name) => {
+    const quota = quotas.get(name);
+    return quota === undefined ? [] : [[name, quota] as const];
+  });
+}
+
+/** What a VM of the size takes; null where no quota of it is known. */
+export function quotaUse(quotas: Quotas, sku: Sku, capacityType: CapacityType): QuotaUse | null {
+  const own = quotasOf(quotas, sku, capacityType);
+  if (own.length === 0) return null;
+  return { cores: sku.vCpus, of: own.map(([name, { limit, used }]) => ({ name, left: limit - used })) };
+}
+
+/** Is a quota so small that not even one VM of the size is allowed, whatever is there? Often a family's is 0. */
+export function isBeyondQuota(quotas: Quotas, sku: Sku, capacityType: CapacityType): boolean {
+  return quotasOf(quotas, sku, capacityType).some(([, { limit }]) => sku.vCpus > limit);
+}

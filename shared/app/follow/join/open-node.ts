@@ -1,0 +1,123 @@
+import { HELD_BACK_MS } from '../../gather/crowds.ts';
+import { label, taint } from '../../../contract/names.ts';
+import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
+import { claimFacts } from '../../facts/claim-facts.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { latestReadable } from '../../gather/read-snapshot.ts';
+import { createdAtMs, transitionMs } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
+import { patchNode } from '../../claims/patch-node.ts';
+import { lookOnceSettled } from './look-once-settled.ts';
+import { obstacleOf } from './initialize.ts';
+import { heirsOf, moversOf, plannedIn } from '../../gather/heirs.ts';
+import { decisionOf, letIn, letMissingIn, nominate, reservationOf } from '../../gather/planned-pods.ts';
+
+/**
+ * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
+ * one that has refused a pod often waits up to ten before it tries again, and pods that spread over zones wait for the
+ * nodes of other zones, which boot some seconds sooner or later.
+ */
+const RESERVED_MS = 30_000;
+
+/**
+ * ... and while pods that it was planned for are to be evicted elsewhere first. Its replaced nodes go within a look of the disruption and
+ * the notice of an interruption; a drain that a budget holds up for longer keeps nobody else out.
+ */
+const MOVING_MS = 3 * 60_000;
+
+/** ... and with a startup taint on it, under which they cannot come: a driver's installation takes minutes. */
+const STARTING_MS = 10 * 60_000;
+
+/**
+ * Between looks at a reserved node. That its pods come, or a startup taint goes, is told by the relay; that one has found room
+ * elsewhere is not.
+ */
+const LOOK_MS = 10_000;
+const LOOK_MAX_MS = 20_000;
+const STARTING_LOOK_MAX_MS = 60_000;
+
+/** Puts off the look at whether the planned pods have come. */
+export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): FollowOutcome {
+  const registeredMs = transitionMs(claim, 'Registered');
+  const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
+  const pauseMs = Math.min(Math.max(LOOK_MS, 2 * (ports.now() - registeredMs)), longestMs);
+  const lookAgainMs = Math.min(ports.now() + pauseMs, endOfReservation(claim, node));
+  return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs };
+}
+
+/** When everybody is let in, whoever has not come. */
+function endOfReservation(claim: NodeClaim, node: Node): number {
+  return transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : RESERVED_MS);
+}
+
+function isStarting(claim: NodeClaim, node: Node): boolean {
+  const present = node.spec?.taints ?? [];
+  return (claim.spec.startupTaints ?? []).some(({ key, effect }) =>
+    present.some((one) => one.key === key && one.effect === effect),
+  );
+}
+
+/** A node that everybody may use from now on; null when it has gone meanwhile. */
+export interface Opened {
+  readonly kind: 'opened';
+  readonly node: Node | null;
+}
+
+/**
+ * Lets everybody onto a reserved node once its planned pods have come, or found room elsewhere, or have had their time. When
+ * nothing else is missing, the same write marks it as initialized.
+ */
+export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Opened> {
+  const reservation = await reservationOf(ports, claim);
+  const waiting = await letMissingIn(ports, claim, node.metadata.name, reservation);
+  const late = ports.now() >= endOfReservation(claim, node);
+  if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
+  const moving = await awaitMovers(ports, claim, node);
+  if (moving !== null) return moving;
+  await nominate(ports, node.metadata.name, waiting);
+  const isUsable = (await obstacleOf(ports, claim, withoutReservation(node))) === null;
+  const opened = await patchNode(ports, node, (current) => ({
+    metadata: {
+      resourceVersion: current.metadata.resourceVersion,
+      ...(isUsable ? { labels: { [label.initialized]: 'true' } } : {}),
+    },
+    spec: { taints: withoutReservation(current).spec?.taints ?? [] },
+  }));
+  await lookOnceSettled(ports, claim);
+  ports.log('node-opened', {
+    ...claimFacts(claim),
+    node: node.metadata.name,
+    planned: reservation.pods.length,
+    stillWaiting: waiting.length,
+    sinceCreatedMs: ports.now() - createdAtMs(claim),
+  });
+  return { kind: 'opened', node: opened };
+}
+
+/** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
+async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
+  const sinceMs = transitionMs(claim, 'Registered');
+  if (ports.now() >= sinceMs + HELD_BACK_MS) return null;
+  const decision = await decisionOf(ports, claim);
+  const endMs = sinceMs + (decision?.crowds === undefined ? MOVING_MS : HELD_BACK_MS);
+  if (ports.now() >= endMs) return null;
+  const movers = moversOf(decision, claim.metadata.name);
+  const snapshot = movers.length === 0 ? null : await latestReadable(ports);
+  if (snapshot === null) return null;
+  const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
+  const waiting = await letIn(ports, claim, node.metadata.name, { value: claim.metadata.name, pods: heirs.waiting });
+  if (waiting.length + heirs.awaited === 0) return null;
+  const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
+  return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
+}
+
+/** Is the node kept for pods that run elsewhere, so that it is in use before anybody has come? */
+export async function isForMovers(ports: Ports, claim: NodeClaim): Promise<boolean> {
+  return moversOf(await decisionOf(ports, claim), claim.metadata.name).length > 0;
+}
+
+/** As it will be when it is open. */
+export function withoutReservation(node: Node): Node {
+  const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.reserved.key);
+  return { ...node, spec: { ...node.spec, taints } };
+}

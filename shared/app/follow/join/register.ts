@@ -1,0 +1,132 @@
+import { annotation, finalizer, label, taint } from '../../../contract/names.ts';
+import type { Node, NodeClaim, Taint } from '../../../kubernetes/manifest.ts';
+import { publish } from '../../tell/events.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { type Draft, draftOf, noted } from '../../claims/draft.ts';
+import { isUsableAtOnce } from './initialize.ts';
+import { eventAbout, isReadyNode } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
+import { lookOnceSettled } from './look-once-settled.ts';
+import { isForMovers } from './open-node.ts';
+import { patchNode } from '../../claims/patch-node.ts';
+import { letIn, nominate, reservationOf, reservedAs } from '../../gather/planned-pods.ts';
+
+/**
+ * How long a node that has joined may stay not ready before it is registered all the same. Its planned pods are let in
+ * with its registration, and each attempt to bind them to a node that is not ready puts off the next, and drops the
+ * nomination of a pod that has one. 30 s cover a CNI that starts slowly.
+ */
+const READY_PATIENCE_MS = 30_000;
+
+/** A claim and its node once they are tied together, which the claim is still to say; the node is null when it has gone meanwhile. */
+export interface Registered {
+  readonly kind: 'registered';
+  readonly draft: Draft;
+  readonly node: Node | null;
+}
+
+/** Ties a node that has joined to its claim, and lets its pods in. The claim's status is left to the caller to write. */
+export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Registered> {
+  const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
+  if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
+    return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };
+  }
+  await reportUntainted(ports, claim, node);
+  const admitted = await admit(ports, claim, node);
+  const draft = noted(ports, draftOf(claim), {
+    conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
+    fields: { nodeName: node.metadata.name },
+  });
+  return { kind: 'registered', draft, node: admitted };
+}
+
+/** Pods may have come before the node had the labels and taints that keep them out: whoever changed its start has to know. */
+async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec }: Node): Promise<void> {
+  const isTainted = (spec?.taints ?? []).some(({ key }) => key === taint.unregistered.key);
+  // With the label it was registered by a look that could not say so any more.
+  if (isTainted || metadata.labels?.[label.registered] === 'true') return;
+  const message = `Node ${metadata.name} has joined without the taint ${taint.unregistered.key}:${taint.unregistered.effect}`;
+  await publish(ports.kubernetes, eventAbout(claim, 'Warning', 'UnregisteredTaintMissing', message), ports.now());
+}
+
+/**
+ * Labels, annotations, taints, finalizer and owner from the claim in one write: nobody sees the node half registered. With
+ * it the unregistered taint makes way for our reservation, which the planned pods alone may pass. A node that is in use from then
+ * on, and that has all it starts with, is marked as initialized by the same write.
+ */
+async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
+  const { name } = joined.metadata;
+  const reservation = await reservationOf(ports, claim);
+  const { value, pods: planned, sharedIn } = reservation;
+  if (!ports.reservesNodes || planned.length === 0) {
+    // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
+    await nominate(ports, name, planned);
+    const admitted = await patchNode(ports, joined, (node) =>
+      registration(ports, claim, node, { kept: [], isUsed: true }),
+    );
+    await lookOnceSettled(ports, claim);
+    return admitted;
+  }
+  const terms = { kept: [reservedAs(value)], isUsed: await isForMovers(ports, claim) };
+  const admitted = await patchNode(ports, joined, (node) => registration(ports, claim, node, terms));
+  // Where it is shared they have been let in since the launch: a change of a pod makes the scheduler try it at once.
+  if (sharedIn === null) await letIn(ports, claim, name, reservation);
+  return admitted;
+}
+
+/** `kept`: the taints that keep its room for some. `isUsed`: it is in use before anybody has come. */
+interface Terms {
+  readonly kept: ReadonlyArray<Taint>;
+  readonly isUsed: boolean;
+}
+
+function registration(ports: Ports, claim: NodeClaim, node: Node, { kept, isUsed }: Terms): object {
+  // Startup taints come with the kubelet; one that is gone has been removed by whoever it waited for.
+  const wanted = node.metadata.labels?.[label.doNotSyncTaints] === 'true' ? [] : (claim.spec.taints ?? []);
+  const present = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key);
+  const taints = mergeTaints(present, wanted);
+  const isUsable = isUsed && isUsableAtOnce(ports, claim, { ...node, spec: { ...node.spec, taints } });
+  return {
+    metadata: {
+      resourceVersion: node.metadata.resourceVersion,
+      labels: {
+        ...claim.metadata.labels,
+        [label.registered]: 'true',
+        ...(isUsable ? { [label.initialized]: 'true' } : {}),
+      },
+      annotations: nodeAnnotations(claim),
+      finalizers: [...new Set([...(node.metadata.finalizers ?? []), finalizer])],
+      ownerReferences: [
+        ...(node.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== claim.metadata.uid),
+        ownerOf(claim),
+      ],
+    },
+    spec: { taints: mergeTaints(taints, kept) },
+  };
+}
+
+/** The claim's annotations that mean something on a node; our own book-keeping stays on the claim. */
+function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
+  const own: ReadonlySet<string> = new Set([
+    annotation.decision,
+    annotation.plannedOffering,
+    annotation.plannedPods,
+    annotation.severalTokens,
+    annotation.interruption,
+    annotation.replacedBy,
+    annotation.replacementDue,
+    'kubectl.kubernetes.io/last-applied-configuration',
+  ]);
+  return Object.fromEntries(Object.entries(claim.metadata.annotations ?? {}).filter(([key]) => !own.has(key)));
+}
+
+function ownerOf(claim: NodeClaim): object {
+  const { name, uid } = claim.metadata;
+  return { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, uid, blockOwnerDeletion: true };
+}
+
+/** `present` with those of `wanted` that it lacks, by key and effect. */
+function mergeTaints(present: ReadonlyArray<Taint>, wanted: ReadonlyArray<Taint>): ReadonlyArray<Taint> {
+  const missing = wanted.filter((one) => !present.some(({ key, effect }) => key === one.key && effect === one.effect));
+  return [...present, ...missing];
+}

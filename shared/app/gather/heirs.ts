@@ -1,0 +1,100 @@
+import { digest } from '../../contract/digest.ts';
+import type { Snapshot, SnapshotPod } from '../../contract/snapshot/parse.ts';
+import type { Decision, Mover } from '../../ports/store.ts';
+import { leavingNames } from '../../core/present/leaving-names.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
+import type { PlannedPod } from './planned-pods.ts';
+
+/**
+ * The pods among `uids` that run somewhere else when they are planned for, and have an owner: they do not come themselves, their
+ * successors do.
+ */
+export function moversAmong({ pods, shapes, owners }: Snapshot, uids: ReadonlySet<string>): ReadonlyArray<Mover> {
+  const known = new Set(owners.map(({ uid }) => uid));
+  return pods.flatMap(({ uid, nodeName, shape }): ReadonlyArray<Mover> => {
+    const owner = shapes[shape]?.owner?.uid;
+    if (!uids.has(uid) || nodeName === null || owner === undefined) return [];
+    const mover = { uid, owner, shape: shapeDigest(shapes[shape]) };
+    return [known.has(owner) ? { ...mover, isCounted: true } : mover];
+  });
+}
+
+/** Those of the decision that the claim was made for. */
+export function moversOf(decision: Decision | null, claim: string): ReadonlyArray<Mover> {
+  const index = decision?.claimNames.indexOf(claim) ?? -1;
+  const own = new Set(decision?.plan.claims[index]?.pods.map(({ uid }) => uid));
+  return (decision?.movers ?? []).filter(({ uid }) => own.has(uid));
+}
+
+/** Everybody whom a claim of the decision was made for: where such a pod waits itself, it has room of its own and is nobody's successor. */
+export function plannedIn(decision: Decision | null): ReadonlyArray<string> {
+  return (decision?.plan.claims ?? []).flatMap(({ pods }) => pods.map(({ uid }) => uid));
+}
+
+/** Who comes to a node in place of the pods that were planned to move there. */
+export interface Heirs {
+  /** They wait for a node, and may have their predecessors' room. */
+  readonly waiting: ReadonlyArray<PlannedPod>;
+  /** How many predecessors are on a node that goes, or have gone and have no successor yet, while their owner wants another pod. */
+  readonly awaited: number;
+  /** How many of these have gone: whoever comes in their place is in no plan yet. */
+  readonly unborn: number;
+}
+
+/** What of a snapshot tells who comes. */
+type Present = Pick<Snapshot, 'pods' | 'shapes' | 'owners' | 'nodes' | 'nodeClaims'>;
+
+/**
+ * The successors of movers: pods of the same owner and shape, which wait or have come to the node already. Each takes the place of
+ * one. `taken`: uids of pods that are nobody's successors (`plannedIn`), or another's; those found are added.
+ */
+export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Present, taken: Set<string>): Heirs {
+  if (movers.length === 0) return { waiting: [], awaited: 0, unborn: 0 };
+  const { pods, shapes } = snapshot;
+  const present = new Map(pods.map((pod) => [pod.uid, pod]));
+  const there = movers.filter(({ uid }) => present.get(uid)?.deleting === false);
+  const gone = movers.filter((mover) => !there.includes(mover));
+  const leaving = there.length === 0 ? new Set() : leavingNodes(snapshot);
+  const waiting: Array<PlannedPod> = [];
+  // Where its node stays after all, or it has come to another, nobody comes for it.
+  const staying = there.filter(({ uid }) => leaving.has(present.get(uid)?.nodeName ?? '')).length;
+  let unborn = 0;
+  for (const { owner, shape: wanted, isCounted } of gone) {
+    const isHeir = ({ uid, nodeName, deleting, shape }: SnapshotPod): boolean => {
+      if (deleting || taken.has(uid)) return false;
+      if (nodeName !== null && nodeName !== node) return false;
+      return shapes[shape]?.owner?.uid === owner && shapeDigest(shapes[shape]) === wanted;
+    };
+    // Those that have come first: they need to be let in no more.
+    const heir = pods.find((pod) => pod.nodeName !== null && isHeir(pod)) ?? pods.find(isHeir);
+    if (heir === undefined) {
+      if (isCounted !== true || lackingOf(snapshot, owner) > 0) unborn++;
+      continue;
+    }
+    taken.add(heir.uid);
+    const { namespace = 'default' } = shapes[heir.shape] ?? {};
+    if (heir.nodeName === null) waiting.push({ name: `${namespace}/${heir.name}`, uid: heir.uid });
+  }
+  return { waiting, awaited: staying + unborn, unborn };
+}
+
+function leavingNodes(snapshot: Present): ReadonlySet<string> {
+  const names = new Set(leavingNames(snapshot));
+  const ofClaims = snapshot.nodeClaims.filter(({ metadata }) => names.has(metadata.name)).map(nodeNameOf);
+  return new Set([...names, ...ofClaims]);
+}
+
+/** How many more pods an owner wants than it has. One that wants none is not in the snapshot. */
+function lackingOf({ pods, shapes, owners }: Present, owner: string): number {
+  const living = pods.filter(({ deleting, shape }) => !deleting && shapes[shape]?.owner?.uid === owner).length;
+  return (owners.find(({ uid }) => uid === owner)?.desired ?? 0) - living;
+}
+
+/** Kubernetes gives pods these labels of their node when they are bound: a successor that waits has none yet. */
+const OF_NODES: ReadonlySet<string> = new Set(['topology.kubernetes.io/region', 'topology.kubernetes.io/zone']);
+
+/** What pods of one template share, and others of the same owner may not. */
+export function shapeDigest(shape: Snapshot['shapes'][number] | undefined): string {
+  const labels = Object.entries(shape?.labels ?? {}).filter(([key]) => !OF_NODES.has(key));
+  return digest(JSON.stringify([shape?.namespace, labels, shape?.spec]));
+}

@@ -1,0 +1,35 @@
+import type { FollowedObject } from '../../contract/messages/messages.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * Asks for a look at `objects`, at once or at `atMs` (since the epoch). `reason` is for people who read logs; a second
+ * request for the same objects with the same `occasion` within ten minutes is dropped.
+ */
+export async function hintObjects(
+  ports: Pick<Ports, 'cluster' | 'hints'>,
+  objects: ReadonlyArray<FollowedObject>,
+  {
+    reason,
+    occasion,
+    atMs = null,
+  }: { readonly reason: string; readonly occasion: string; readonly atMs?: number | null },
+): Promise<void> {
+  if (objects.length === 0) return;
+  const hint = { kind: 'objects', version: 1, cluster: ports.cluster, objects, reason } as const;
+  await ports.hints.send([{ hint, atMs, key: occasion }]);
+}
+
+/** Asks for machines for NodeClaims that have just been created. Doing it twice within ten minutes is doing it once. */
+export async function hintLaunches(
+  ports: Pick<Ports, 'cluster' | 'hints'>,
+  names: ReadonlyArray<string>,
+): Promise<void> {
+  const objects = claimsNamed(names);
+  const hint = { kind: 'launches', version: 1, cluster: ports.cluster, objects, reason: 'created' } as const;
+  if (names.length > 0) await ports.hints.send([{ hint, atMs: null, key: 'created' }]);
+}
+
+/** The NodeClaims of these names, as hints name them. */
+export function claimsNamed(names: ReadonlyArray<string>): ReadonlyArray<FollowedObject> {
+  return names.map((name) => ({ kind: 'NodeClaim', name }));
+}

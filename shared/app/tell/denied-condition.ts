@@ -1,0 +1,119 @@
+import { harmless } from '../../contract/harmless.ts';
+import type { Condition } from '../../kubernetes/manifest.ts';
+import type { Key, Kind, Refusal } from '../../ports/kubernetes.ts';
+import { type ConditionChange, clearConditions, conditionOf, putConditions, toTimestamp } from '../facts/conditions.ts';
+import type { Ports } from '../ports/ports.ts';
+
+/** The condition of an object that it, or what belongs to it, may not be written. It is about now: who can write takes it off. */
+export const WRITE_DENIED = 'WriteDenied';
+
+/** An object that people are told of a refusal on. */
+export interface About {
+  readonly kind: Kind;
+  readonly key: Key;
+}
+
+/** By what a process remembers that something is denied of the object. */
+export function deniedKey({ kind, key }: About): string {
+  return `denied/${kind}/${key.namespace ?? ''}/${key.name}`;
+}
+
+/** Kinds whose conditions are ours to write. */
+const carrying = ['NodeClaim', 'NodePool', 'AKSNodeClass'] as const;
+
+/** Puts the condition on an object that carries conditions of ours, until `forMs` from now or as long as it says already. */
+export async function noteDenied(
+  ports: Pick<Ports, 'kubernetes' | 'now'>,
+  about: About,
+  refusal: Refusal,
+  forMs: number,
+): Promise<void> {
+  await changeCondition(ports, about, (conditions, generation) => {
+    const againMs = Math.max(ports.now() + forMs, deniedUntilMs(conditions) ?? 0);
+    return putConditions(conditions, [deniedCondition(refusal, againMs)], { generation, nowMs: ports.now() });
+  });
+}
+
+/** Takes the condition off where the object has it. A conflict is left to whoever looks next. */
+export async function clearDenied(ports: Pick<Ports, 'kubernetes'>, about: About): Promise<void> {
+  await changeCondition(ports, about, (conditions) =>
+    conditionOf(conditions, WRITE_DENIED) === undefined ? null : clearConditions(conditions, [WRITE_DENIED]),
+  );
+}
+
+async function changeCondition(
+  ports: Pick<Ports, 'kubernetes'>,
+  about: About,
+  change: (conditions: ReadonlyArray<Condition>, generation: number) => ReadonlyArray<Condition> | null,
+): Promise<void> {
+  const { key } = about;
+  const kind = carrying.find((one) => one === about.kind);
+  const found = kind === undefined ? null : await ports.kubernetes.get(kind, key);
+  if (kind === undefined || found === null) return;
+  const { resourceVersion, generation = 1 } = found.metadata;
+  const conditions = change(found.status?.conditions ?? [], generation);
+  if (conditions !== null)
+    await ports.kubernetes.patchStatus(kind, key, { metadata: { resourceVersion }, status: { conditions } });
+}
+
+const AGAIN = 'Tried again from ';
+
+function deniedCondition(refusal: Refusal, againMs: number): ConditionChange {
+  const message = `${AGAIN}${toTimestamp(againMs)}: ${renderDenied(refusal)}`;
+  const reason = refusal.policy === null ? 'RefusedByApiServer' : 'DeniedByPolicy';
+  return { type: WRITE_DENIED, status: 'True', reason, message };
+}
+
+/**
+ * Until when what is denied is not tried, as the object says, milliseconds since the epoch; null where nothing is denied. What people read
+ * is the only memory that all instances share.
+ */
+export function deniedUntilMs(conditions: ReadonlyArray<Condition> | undefined): number | null {
+  const denied = conditionOf(conditions, WRITE_DENIED);
+  if (denied?.status !== 'True' || denied.message?.startsWith(AGAIN) !== true) return null;
+  const end = denied.message.indexOf('Z', AGAIN.length) + 1;
+  return Date.parse(denied.message.slice(AGAIN.length, end)) || null;
+}
+
+/** Is something denied of it, and not to be tried yet? Where it could not say so itself, this process may know. */
+export function isDeniedStill(
+  { told, now }: Pick<Ports, 'told' | 'now'>,
+  kind: Kind,
+  { metadata: { name, namespace }, status }: Denied,
+): boolean {
+  if (now() < (deniedUntilMs(status?.conditions) ?? 0)) return true;
+  // What it says may be of before, and its status denied since.
+  return told.isKnown(deniedKey({ kind, key: { name, namespace: namespace ?? null } }), now());
+}
+
+/** An object that may say so, or its image in a snapshot. */
+interface Denied {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly status?: { readonly conditions?: ReadonlyArray<Condition> };
+}
+
+/** The condition's type where its time has come, so that it is taken off; else none. */
+export function deniedNoMore(conditions: ReadonlyArray<Condition> | undefined, nowMs: number): ReadonlyArray<string> {
+  const isShown = conditionOf(conditions, WRITE_DENIED) !== undefined;
+  return isShown && nowMs >= (deniedUntilMs(conditions) ?? 0) ? [WRITE_DENIED] : [];
+}
+
+/** Policies quote what they look at, and may say anything. What to do comes after it, and an event has 1,024 characters. */
+const REASON_MAX = 600;
+
+/** What is refused, by whom, in whose words, and what to do, as a sentence. */
+export function renderDenied({ act, kind, key, policy, reason }: Refusal): string {
+  const name = key.namespace === null ? key.name : `${key.namespace}/${key.name}`;
+  const words = harmless(reason).slice(0, REASON_MAX);
+  if (policy === null) {
+    return `The API server refuses to ${act} ${kind} ${name}: ${words}. Install the custom resource definitions of this version of Nodewright; if they are, please report it`;
+  }
+  return `${policy} does not let Nodewright ${act} ${kind} ${name}: ${words}. ${fixFor(act, kind)}`;
+}
+
+function fixFor(act: Refusal['act'], kind: Kind): string {
+  const exempt = 'exempt the identity of Nodewright from that policy';
+  return act === 'create' && kind === 'NodeClaim'
+    ? `Give spec.template of the NodePool what the policy asks for, or ${exempt}`
+    : `To have it done, ${exempt}, or this object`;
+}

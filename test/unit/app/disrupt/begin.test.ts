@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { begin, type Beginning } from '../../../../shared/app/disrupt/begin.ts';
+import { gather } from '../../../../shared/app/gather/gather.ts';
+import type { DisruptionStep, PlannedReplacement } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
+import type { Plan } from '../../../../shared/core/model/plan.ts';
+import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
+import type { Fields } from '../../../simulation/world/api-server.ts';
+import { emptied } from '../../../kit/app/consolidated.ts';
+
+/** A step as a plan of disruption has it, and what provisioning makes of it at that moment. Sizes cost 100,000 (D2) and 400,000 (D8). */
+
+const ZONE = 'westeurope-1';
+const cpu = (amount: string): Fields => ({ spec: { containers: [{ resources: { requests: { cpu: amount } } }] } });
+
+/** One node of eight cores, `large`, with a pod of half a core. */
+async function oversized(podCpu = '500m') {
+  const cluster = emptied({ types: 2 });
+  cluster.addReady('large', 8);
+  const pod = cluster.addRunning('web', 'large', cpu(podCpu));
+  const logged: Array<Readonly<Record<string, unknown>>> = [];
+  const gates = { ...cluster.ports.policy.gates, staticCapacity: true };
+  const ports = {
+    ...cluster.ports,
+    policy: { ...cluster.ports.policy, gates },
+    log: (event: string, facts: object) => void logged.push({ event, ...facts }),
+  } as typeof cluster.ports;
+  const pool = (spec: Fields): void => void cluster.server.patch('nodepools', 'general', { spec }, 'object');
+  const asked = async (given: Given = {}) => {
+    const gathered = await gather(ports, await ports.ledger.read(), true);
+    if (gathered === null) throw new Error('there is no snapshot');
+    return begin(ports, gathered, beginning(given, pod.uid));
+  };
+  const others = (): ReadonlyArray<string> =>
+    cluster.server
+      .list('nodeclaims')
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => name !== 'large');
+  return { ...cluster, ports, logged, pod, pool, asked, others };
+}
+
+interface Given {
+  readonly step?: Partial<DisruptionStep>;
+  readonly replacement?: Partial<PlannedReplacement>;
+  readonly before?: Partial<Plan>;
+  readonly fixed?: ReadonlyArray<string>;
+}
+
+/** `large` is replaced by a small node, which saves 300,000 micro-USD an hour. */
+function beginning({ step, replacement, before, fixed = [] }: Given, uid: string): Beginning {
+  const one: PlannedReplacement = {
+    name: 'general-1',
+    nodePool: 'general',
+    instanceType: 'Standard_D2_v5',
+    zone: ZONE,
+    capacityType: 'on-demand',
+    price: microUsdPerHour(100_000),
+    ...replacement,
+  };
+  const move = { pod: 'default/web', uid, from: 'aks-large', to: { kind: 'claim', name: 'general-1' } } as const;
+  const whole = {
+    reason: 'Underutilized',
+    remove: ['aks-large'],
+    create: ['general-1'],
+    moves: [move],
+    saved: 300_000,
+    ...step,
+  };
+  return {
+    plan: { replacements: [one], steps: [whole] },
+    step: whole,
+    before: { claims: [], left: [], ...before },
+    fixed: new Set(fixed),
+  } as unknown as Beginning;
+}
+
+const refused = (why: string): object => ({ kind: 'refused', why });
+
+describe('a step', () => {
+  test('is begun where provisioning buys what it needs, and the log says what it saves', async () => {
+    const { ports, asked, others, logged, marks } = await oversized();
+    const outcome = await asked();
+    expect(outcome).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+    const [replacement = ''] = others();
+    expect(logged).toContainEqual({
+      event: 'disruption-begun',
+      decision: outcome.kind === 'begun' ? outcome.decision : '',
+      reason: 'Underutilized',
+      nodes: 'aks-large',
+      replacements: replacement,
+      pods: 1,
+      savedMicroPerHour: 300_000,
+      currency: ports.catalogs.currency,
+    });
+    expect(marks('large').tainted).toBe(true);
+  });
+
+  test('is not begun where a node of it is none of ours, though others are', async () => {
+    const { asked, others } = await oversized();
+    expect(await asked({ step: { remove: ['aks-large', 'aks-other'] } })).toEqual(
+      refused('a node of the plan has no claim'),
+    );
+    expect(others()).toEqual([]);
+  });
+
+  test('of a pool that lacks nodes waits for these, where their number is fixed', async () => {
+    const claim = { nodePool: 'general', pods: [] } as unknown as Plan['claims'][number];
+    const { asked, others } = await oversized();
+    expect(await asked({ before: { claims: [claim] }, fixed: ['general'] })).toEqual(
+      refused('NodePool general is about to get nodes that it lacks'),
+    );
+    expect(others()).toEqual([]);
+    expect(await asked({ before: { claims: [claim] } })).toMatchObject({ kind: 'begun' });
+  });
+
+  test('that would strand a pod is refused, and says which; one that waits anyway counts as stranded by nobody', async () => {
+    const { asked, outside, logged, pod } = await oversized('3');
+    outside.types = outside.types.slice(0, 1);
+    const why = '1 pods would find no place, default/web among them';
+    expect(await asked()).toEqual(refused(why));
+    expect(logged).toContainEqual({ event: 'disruption-refused', reason: 'Underutilized', nodes: 'aks-large', why });
+    const left = [{ pod }] as unknown as Plan['left'];
+    expect(await asked({ before: { left }, step: { reason: 'Expired' } })).toMatchObject({
+      kind: 'begun',
+      replacements: 0,
+    });
+  });
+});
+
+describe('what is bought', () => {
+  test('must cost less than what goes, to the last micro-dollar', async () => {
+    const asMuch = await oversized();
+    expect(await asMuch.asked({ step: { saved: 0 } })).toEqual(refused('the replacements would cost as much'));
+    expect(asMuch.others()).toEqual([]);
+    const less = await oversized();
+    expect(await less.asked({ step: { saved: 1 } })).toMatchObject({ kind: 'begun' });
+  });
+
+  test.each(['Drifted', 'Expired', 'Unhealthy', 'StaticSurplus'] as const)(
+    'may cost anything where the node must go: %s',
+    async (reason) => {
+      const { asked } = await oversized();
+      expect(await asked({ step: { reason, saved: -50_000 } })).toMatchObject({ kind: 'begun', replacements: 1 });
+    },
+  );
+
+  test('is nothing for what is empty', async () => {
+    const { asked } = await oversized();
+    expect(await asked({ step: { reason: 'Empty', create: [] } })).toEqual(
+      refused('what is empty needs no replacement'),
+    );
+  });
+
+  test('is of the capacity type that was meant', async () => {
+    const { asked } = await oversized();
+    expect(await asked({ replacement: { capacityType: 'spot' } })).toEqual(
+      refused('the replacement would be on-demand'),
+    );
+  });
+
+  test('is of the capacity type that this step means, whatever another does', async () => {
+    const cluster = await oversized();
+    const gathered = await gather(cluster.ports, await cluster.ports.ledger.read(), true);
+    if (gathered === null) throw new Error('there is no snapshot');
+    const given = beginning({ replacement: { capacityType: 'spot' } }, 'u');
+    const other = { ...given.plan.replacements[0], name: 'general-2', capacityType: 'on-demand' };
+    const plan = { ...given.plan, replacements: [...given.plan.replacements, other] };
+    expect(await begin(cluster.ports, gathered, { ...given, plan } as Beginning)).toEqual(
+      refused('the replacement would be on-demand'),
+    );
+  });
+});
+
+describe('what follows in a pool with a fixed number of nodes', () => {
+  /** The pool makes D2 nodes in the first zone; the pod moves to that which follows. */
+  async function fixed() {
+    const cluster = await oversized();
+    cluster.pool({ replicas: 1 });
+    return cluster;
+  }
+  const why = 'the next node of NodePool general would not be what its pods need';
+  const step = { reason: 'Drifted', saved: 300_000 } as const;
+
+  test('is what its pods are to have', async () => {
+    const { asked } = await fixed();
+    expect(await asked({ step, fixed: ['general'] })).toMatchObject({ kind: 'begun', replacements: 1 });
+  });
+
+  test.each<readonly [string, Partial<PlannedReplacement>]>([
+    ['another size', { instanceType: 'Standard_D8_v5' }],
+    ['another zone', { zone: 'westeurope-2' }],
+    ['another capacity type', { capacityType: 'spot' }],
+  ])('keeps the node where they need %s', async (_, replacement) => {
+    const { asked, others } = await fixed();
+    expect(await asked({ step, replacement, fixed: ['general'] })).toEqual(refused(why));
+    expect(others()).toEqual([]);
+  });
+
+  test('is no matter of pools whose number is not fixed', async () => {
+    const { asked } = await oversized();
+    expect(await asked({ step, replacement: { zone: 'westeurope-2' } })).toMatchObject({ kind: 'begun' });
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest';
+import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
+import { RefusedError, RetryableError } from '../../../../shared/ports/errors.ts';
+import type { Fields } from '../../../simulation/world/api-server.ts';
+import { begunReplacement, consolidated } from '../../../kit/app/consolidated.ts';
+
+/** What the second look leaves on the objects and in the log. */
+
+const DEADLINE = 'karpenter.sh/nodeclaim-termination-timestamp';
+const FAILURES = 'nodewright.dev/disruption-failures';
+
+type Line = Readonly<Record<string, unknown>>;
+
+function logging<Cluster extends { readonly ports: Ports }>(cluster: Cluster) {
+  const logged: Array<Line> = [];
+  const log: Ports['log'] = (event, facts) => void logged.push({ event, ...facts });
+  const of = (event: string): ReadonlyArray<Line> => logged.filter((line) => line['event'] === event);
+  return { ...cluster, ports: { ...cluster.ports, log }, of };
+}
+
+/** The empty node `spare` is marked, and its time has come. */
+async function marked() {
+  const cluster = logging(consolidated());
+  const outcome = await disrupt(cluster.ports);
+  if (outcome.kind !== 'begun') throw new Error(`nothing has begun: ${JSON.stringify(outcome)}`);
+  cluster.clock.advance(6_000);
+  return { ...cluster, decision: outcome.decision };
+}
+
+/** Events of the kind, as `name: message`. */
+function told({ server }: Pick<ReturnType<typeof consolidated>, 'server'>, wanted: string): ReadonlyArray<string> {
+  return server.list('events').flatMap((event) => {
+    const { involvedObject, reason, message } = event as Fields;
+    return reason === wanted ? [`${(involvedObject as Fields)['name']}: ${message}`] : [];
+  });
+}
+
+describe('a node that goes', () => {
+  test('is told of by its decision, and gets no deadline unless it is sick', async () => {
+    const { ports, decision, of, server } = await marked();
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(of('disrupted')).toEqual([
+      expect.objectContaining({ claim: 'spare', nodePool: 'general', removal: decision, reason: 'Empty' }),
+    ]);
+    expect(server.get('nodeclaims', 'spare')?.metadata.annotations).not.toHaveProperty([DEADLINE]);
+  });
+
+  test('stays where its claim has gone meanwhile, and that is no error', async () => {
+    const { ports, outside, server, of } = await marked();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'GET' && path.endsWith('/nodeclaims/spare')) server.remove('nodeclaims', 'spare');
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0, takenBack: 0 });
+    expect(of('disrupted')).toEqual([]);
+  });
+
+  test('stays where another claim has its name by then, though that is marked too', async () => {
+    const { ports, outside, server, stateOf, addReady, of } = await marked();
+    let isNew = false;
+    outside.onRequest = ({ method, path }) => {
+      if (isNew || method !== 'GET' || !path.endsWith('/nodeclaims/spare')) return;
+      isNew = true;
+      const { metadata, status } = server.get('nodeclaims', 'spare') ?? {};
+      server.remove('nodeclaims', 'spare');
+      server.remove('nodes', 'aks-spare');
+      addReady('spare');
+      server.patch('nodeclaims', 'spare', { metadata: { annotations: metadata?.annotations } }, 'object');
+      server.patch('nodeclaims', 'spare', { status: { conditions: status?.['conditions'] } }, 'status');
+      const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+      server.patch('nodes', 'aks-spare', { spec: { taints } }, 'object');
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0 });
+    expect([stateOf('spare'), of('disrupted')]).toEqual(['there', []]);
+  });
+});
+
+describe('a node that stays after all', () => {
+  test('is told of by its decision, and counts as a failure only where a replacement has failed', async () => {
+    const { ports, decision, server, of, addRunning } = await marked();
+    addRunning('new', 'spare');
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(of('disruption-taken-back')).toEqual([
+      expect.objectContaining({ claim: 'spare', nodePool: 'general', removal: decision, why: expect.any(String) }),
+    ]);
+    expect(server.get('nodepools', 'general')?.metadata.annotations ?? {}).not.toHaveProperty([FAILURES]);
+  });
+
+  test('stays marked for as long as its failure cannot be noted, and the log says so', async () => {
+    const cluster = logging(await begunReplacement());
+    const { ports, server, outside, clock, replacement, marks, of } = cluster;
+    server.remove('nodeclaims', replacement);
+    clock.advance(60_000);
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.includes('/nodepools/general')) throw new RetryableError('the pool is locked');
+    };
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+    expect(of('disruption-step-refused')).toEqual([
+      { event: 'disruption-step-refused', claim: 'large', step: 'note', why: 'the pool is locked' },
+    ]);
+    expect([marks('large').tainted, of('disruption-taken-back')]).toEqual([true, []]);
+    outside.onRequest = () => undefined;
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(server.get('nodepools', 'general')?.metadata.annotations?.[FAILURES]).toBeDefined();
+    expect(of('disruption-step-refused')).toHaveLength(1);
+  });
+});
+
+describe('a node that nobody can delete', () => {
+  test('stays after ten minutes where the deletion fails, and counts as a step that failed', async () => {
+    const { ports, outside, clock, server, marks, of } = await marked();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/nodeclaims/spare')) throw new RetryableError('the webhook is down');
+    };
+    const failures = () => server.get('nodepools', 'general')?.metadata.annotations?.[FAILURES];
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+    expect([marks('spare').tainted, failures()]).toEqual([true, undefined]);
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect([marks('spare').tainted, of('disruption-taken-back').length]).toEqual([false, 1]);
+    expect(failures()).toBeDefined();
+  });
+
+  test('is waited for where it cannot be opened again either', async () => {
+    const { ports, outside, clock, marks } = await marked();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/nodeclaims/spare')) throw new RetryableError('the webhook is down');
+      if (method === 'PATCH' && path.endsWith('/nodes/aks-spare')) throw new RetryableError('so is this one');
+    };
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+    expect(marks('spare').tainted).toBe(true);
+  });
+
+  test('is left alone for twenty minutes where a policy denies it, and nothing is bought for it meanwhile', async () => {
+    const cluster = logging(await begunReplacement());
+    const { ports, outside, clock, initialize, server, of } = cluster;
+    initialize();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/nodeclaims/large'))
+        throw new RefusedError({
+          act: 'delete',
+          kind: 'NodeClaim',
+          key: { name: 'large', namespace: null },
+          policy: 'keep',
+          reason: 'kept',
+        });
+    };
+    const before = server.list('nodeclaims').length;
+    for (let look = 0; look < 20; look++) {
+      clock.advance(60_000);
+      await disrupt(ports);
+    }
+    // What came in its place is empty, and goes.
+    expect(of('disruption-begun').map(({ reason, replacements }) => [reason, replacements])).toEqual([['Empty', '']]);
+    expect(server.list('nodeclaims').length).toBeLessThanOrEqual(before);
+  });
+});
+
+describe('of several nodes', () => {
+  /** `spare` and `third` are empty and marked; what is denied or fails is named by the request's method and the end of its path. */
+  async function both() {
+    const cluster = logging(consolidated());
+    cluster.addReady('third');
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'begun', nodes: 2 });
+    cluster.clock.advance(6_000);
+    const failing = (...requests: ReadonlyArray<readonly [method: string, end: string]>): void => {
+      cluster.outside.onRequest = ({ method, path }) => {
+        if (requests.some(([verb, end]) => method === verb && path.endsWith(end))) throw new RetryableError('busy');
+      };
+    };
+    const takenBack = (): ReadonlyArray<unknown> => cluster.of('disruption-taken-back').map(({ claim }) => claim);
+    return { ...cluster, failing, takenBack };
+  }
+
+  test('one that cannot be deleted keeps no other, and it alone stays after ten minutes', async () => {
+    const { ports, clock, failing, takenBack, stateOf, marks, server } = await both();
+    failing(['DELETE', '/nodeclaims/spare']);
+    clock.advance(600_000 - 6_000 - 1);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1, takenBack: 0 });
+    expect([stateOf('spare'), stateOf('third'), marks('spare').tainted, takenBack()]).toEqual([
+      'there',
+      'leaving',
+      true,
+      [],
+    ]);
+    server.remove('nodeclaims', 'third');
+    server.remove('nodes', 'aks-third');
+    clock.advance(1);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 0, takenBack: 1 });
+    expect([takenBack(), marks('spare').tainted]).toEqual([['spare'], false]);
+  });
+
+  test('those that go after all are not taken back for one that cannot', async () => {
+    const { ports, clock, failing, takenBack } = await both();
+    failing(['DELETE', '/nodeclaims/spare']);
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 1, takenBack: 1 });
+    expect(takenBack()).toEqual(['spare']);
+  });
+
+  test('one whose marks cannot be taken off is not counted as taken back', async () => {
+    const { ports, clock, failing, takenBack, addRunning } = await both();
+    addRunning('new', 'spare');
+    addRunning('newer', 'third');
+    failing(['PATCH', '/nodes/aks-spare']);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 0, takenBack: 1 });
+    expect(takenBack()).toEqual(['third']);
+    failing(['PATCH', '/nodes/aks-spare'], ['DELETE', '/nodeclaims/spare']);
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+  });
+});
+
+describe('a replacement that is waited for', () => {
+  const text = 'Waiting on readiness to continue disruption';
+
+  test('says so once, and no other claim does', async () => {
+    const cluster = logging(await begunReplacement());
+    const { ports, clock, replacement, addClaim, trace } = cluster;
+    addClaim('other', { labels: { 'karpenter.sh/nodepool': 'general' } });
+    trace.length = 0;
+    for (let look = 0; look < 3; look++) {
+      clock.advance(10_000);
+      expect((await disrupt(ports)).kind).toBe('waiting');
+    }
+    expect(told(cluster, 'DisruptionWaitingReadiness')).toEqual([`${replacement}: ${text}`]);
+    expect(trace.filter((step) => /^(POST|PATCH) .*\/events/.test(step))).toHaveLength(1);
+  });
+
+  test('says nothing of it where it is waited for no more', async () => {
+    const cluster = logging(await begunReplacement());
+    cluster.clock.advance(600_000);
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(told(cluster, 'DisruptionWaitingReadiness')).toEqual([]);
+  });
+
+  test('says so no more when it is in use', async () => {
+    const cluster = logging(await begunReplacement());
+    cluster.initialize();
+    cluster.clock.advance(6_000);
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(told(cluster, 'DisruptionWaitingReadiness')).toEqual([]);
+  });
+});

@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest';
+import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
+import { follow } from '../../../../shared/app/follow/follow.ts';
+import { provision } from '../../../../shared/app/provision/provision.ts';
+import type { Fields } from '../../../simulation/world/api-server.ts';
+import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
+import { namesIn, since, START } from '../../../kit/app/small-cluster.ts';
+
+const MINUTE = 60_000;
+const owned = (uid: string, labels: Fields = { app: uid }): Fields => ({
+  labels,
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: uid, uid, controller: true }],
+});
+/** What Kubernetes gives a pod when it is bound. */
+const OF_ITS_NODE = { 'topology.kubernetes.io/region': 'westeurope', 'topology.kubernetes.io/zone': 'westeurope-1' };
+const requests = (cpu: string): Fields => ({ containers: [{ resources: { requests: { cpu, memory: '1Gi' } } }] });
+
+/**
+ * A large node with two pods of `shop`, for which a small node would do: it is marked to go, and its replacement has joined. A look is one
+ * run of `follow` for that.
+ */
+async function moving() {
+  const cluster = emptied({ types: 2 });
+  const { server, ports } = cluster;
+  cluster.addReady('large', 8);
+  for (const name of ['a', 'b']) {
+    cluster.addRunning(name, 'large', {
+      metadata: owned('shop', { app: 'shop', ...OF_ITS_NODE }),
+      spec: requests('500m'),
+    });
+  }
+  expect(await disrupt(ports)).toMatchObject({ kind: 'begun', replacements: 1 });
+  const claim = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
+  const status = { providerID: `azure://${claim}`, conditions: [since(START, 'Launched')] };
+  server.patch('nodeclaims', claim, { status }, 'status');
+  return joined(cluster, claim);
+}
+
+/** The same for a node that is deleted while a pod of `shop` waits: its replacement is planned for that pod, too. */
+async function movingBesideOneThatWaits() {
+  const cluster = consolidated({ types: 2 });
+  const { server, ports, clock } = cluster;
+  for (const name of ['a', 'b']) cluster.addRunning(name, 'used', { metadata: owned('shop'), spec: requests('250m') });
+  server.remove('pods', 'default/web');
+  server.remove('nodes', 'aks-spare');
+  server.remove('nodeclaims', 'spare');
+  addWaitingTo(cluster, 'c', owned('shop'), '250m');
+  server.delete('nodeclaims', 'used');
+  clock.advance(11_000);
+  expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  const claim = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'used')?.metadata.name ?? '';
+  const status = { providerID: `azure://${claim}`, conditions: [since(START, 'Launched')] };
+  server.patch('nodeclaims', claim, { status }, 'status');
+  return joined(cluster, claim);
+}
+
+type Consolidated = ReturnType<typeof consolidated>;
+
+/** A pod that waits, of this owner. */
+function addWaitingTo({ server }: Consolidated, name: string, metadata: Fields, cpu: string): void {
+  server.create('pods', { metadata: { name, namespace: 'default', ...metadata }, spec: requests(cpu) });
+  const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+  server.patch('pods', `default/${name}`, { status: { phase: 'Pending', conditions: [unschedulable] } }, 'status');
+}
+
+/** The claim's node has joined and was looked at. */
+async function joined(cluster: Consolidated, claim: string) {
+  const { server, ports } = cluster;
+  const allocatable = { cpu: '2', memory: '8Gi', pods: '110' };
+  cluster.addNode(claim, {
+    taints: [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }],
+    labels: {
+      'karpenter.sh/nodepool': 'general',
+      'karpenter.sh/capacity-type': 'on-demand',
+      'node.kubernetes.io/instance-type': 'Standard_D2_v5',
+      'topology.kubernetes.io/zone': 'westeurope-1',
+    },
+    status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable, capacity: allocatable },
+  });
+  const look = () => follow(ports, { kind: 'NodeClaim', name: claim });
+  await look();
+  return {
+    ...cluster,
+    claim,
+    look,
+    addWaiting: (name: string, metadata: Fields, cpu = '500m') => {
+      addWaitingTo(cluster, name, metadata, cpu);
+    },
+    isKept: () =>
+      ((server.get('nodes', `aks-${claim}`)?.spec?.['taints'] ?? []) as ReadonlyArray<Fields>).some(
+        ({ key }) => key === 'nodewright.dev/reserved',
+      ),
+    isLetIn: (pod: string) =>
+      ((server.get('pods', `default/${pod}`)?.spec?.['tolerations'] ?? []) as ReadonlyArray<Fields>).some(
+        ({ key, value }) => key === 'nodewright.dev/reserved' && value === claim,
+      ),
+    bind: (pod: string, node = claim) =>
+      server.patch('pods', `default/${pod}`, { spec: { nodeName: `aks-${node}` } }, 'object'),
+  };
+}
+
+describe('a node that is to take the pods of one that goes', () => {
+  test('is in use as soon as it has joined, and kept for them', async () => {
+    const { claim, isKept, conditionOf, server, ports } = await moving();
+    expect([isKept(), conditionOf(claim, 'Initialized')?.['status']]).toEqual([true, 'True']);
+    expect(server.get('nodes', `aks-${claim}`)?.metadata.labels?.['karpenter.sh/initialized']).toBe('true');
+    const lines: Array<string> = [];
+    await follow({ ...ports, log: (event) => void lines.push(event) }, { kind: 'NodeClaim', name: claim });
+    // It became so once.
+    expect(lines).not.toContain('nodeclaim-initialized');
+  });
+
+  test('lets the other go, whose pods have their place on it', async () => {
+    const { ports, clock, stateOf } = await moving();
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(stateOf('large')).toBe('leaving');
+  });
+
+  test('stays kept while they are where they were, and for three minutes at most', async () => {
+    const { look, isKept, clock } = await moving();
+    clock.advance(3 * MINUTE - 1);
+    expect(await look()).toMatchObject({ kind: 'wait', for: 'the successors of pods that move to its node' });
+    expect(isKept()).toBe(true);
+    clock.advance(1);
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('lets their successors in, each as they come, and nobody else, and is open when all have come', async () => {
+    const { look, server, addWaiting, isKept, isLetIn, bind } = await moving();
+    server.remove('pods', 'default/a');
+    addWaiting('stranger', owned('bank'));
+    addWaiting('other-shape', owned('shop'), '250m');
+    addWaiting('other-labels', owned('shop', { app: 'shop', canary: 'yes' }));
+    addWaiting('bare', {});
+    await look();
+    const all = ['stranger', 'other-shape', 'other-labels', 'bare'];
+    expect([isKept(), all.filter(isLetIn)]).toEqual([true, []]);
+    addWaiting('a2', owned('shop'));
+    addWaiting('a3', owned('shop'));
+    await look();
+    // One has gone, so one may come: the third is more than there were.
+    expect(['a2', 'a3'].filter(isLetIn)).toHaveLength(1);
+    bind('a2');
+    await look();
+    expect([isKept(), isLetIn('a3')]).toEqual([true, false]);
+    server.remove('pods', 'default/b');
+    await look();
+    expect(isLetIn('a3')).toBe(true);
+    bind('a3');
+    await look();
+    expect([isKept(), all.filter(isLetIn)]).toEqual([false, []]);
+  });
+
+  test('does not count as a place for pods of yet another node while it is kept', async () => {
+    const { ports, server, clock, addReady, addRunning, addWaiting, bind, look, isKept, stateOf } = await moving();
+    clock.advance(6_000);
+    await disrupt(ports);
+    addReady('extra');
+    addRunning('x', 'extra', { metadata: owned('bank'), spec: requests('250m') });
+    await follow(ports, { kind: 'NodePool', name: 'general' });
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 0 });
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that start' });
+    for (const name of ['a', 'b']) {
+      server.remove('pods', `default/${name}`);
+      addWaiting(`${name}2`, owned('shop'));
+      bind(`${name}2`);
+    }
+    await look();
+    expect(isKept()).toBe(false);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(stateOf('extra')).toBe('leaving');
+  });
+
+  test('takes a pod that is on its way out for gone', async () => {
+    const { look, server, addWaiting, isLetIn } = await moving();
+    server.patch('pods', 'default/a', { metadata: { finalizers: ['hold'] } }, 'object');
+    server.delete('pods', 'default/a');
+    addWaiting('a2', owned('shop'));
+    await look();
+    expect(isLetIn('a2')).toBe(true);
+  });
+
+  test('does not wait for a successor that has found room elsewhere for the place of another', async () => {
+    const { look, server, addWaiting, bind, isLetIn } = await moving();
+    server.remove('pods', 'default/a');
+    addWaiting('a2', owned('shop'));
+    bind('a2', 'large');
+    addWaiting('a3', owned('shop'));
+    await look();
+    expect(isLetIn('a3')).toBe(true);
+  });
+});
+
+describe('successors that wait', () => {
+  test('have the room of those before them in every plan, and the node is told to let them in', async () => {
+    const { ports, server, clock, claim, addWaiting, sent } = await moving();
+    clock.advance(6_000);
+    await disrupt(ports);
+    server.remove('pods', 'default/a');
+    server.remove('pods', 'default/b');
+    // First in any order of names and times: it would take the room.
+    addWaiting('0-stranger', owned('bank'), '1500m');
+    addWaiting('a2', owned('shop'));
+    addWaiting('b2', owned('shop'));
+    clock.advance(11_000);
+    await follow(ports, { kind: 'NodePool', name: 'general' });
+    sent.length = 0;
+    expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+    const { decision: latest } = await ports.ledger.read();
+    const decision = await ports.decisions.get(latest ?? '');
+    expect(decision?.plan.claims.flatMap(({ pods }) => pods.map(({ name }) => name))).toEqual(['default/0-stranger']);
+    expect(sent.flatMap(({ hint }) => (hint.kind === 'objects' ? namesIn(hint) : []))).toContain(claim);
+  });
+
+  test('need no plan of their own', async () => {
+    const { ports, server, clock, claim, addWaiting, sent } = await moving();
+    clock.advance(6_000);
+    await disrupt(ports);
+    server.remove('nodes', 'aks-large');
+    server.remove('nodeclaims', 'large');
+    server.remove('pods', 'default/a');
+    server.remove('pods', 'default/b');
+    addWaiting('a2', owned('shop'));
+    sent.length = 0;
+    expect(await provision(ports)).toEqual({ kind: 'expected' });
+    expect(sent.map(({ hint }) => namesIn(hint))).toEqual([[claim]]);
+  });
+});
+
+describe('a pod that waits when the move is planned, of the same owner and shape', () => {
+  test('takes nobody’s place: all who move have their successors let in', async () => {
+    const { look, server, addWaiting, bind, isKept, isLetIn } = await movingBesideOneThatWaits();
+    expect(isLetIn('c')).toBe(true);
+    bind('c');
+    for (const name of ['a', 'b']) {
+      server.remove('pods', `default/${name}`);
+      addWaiting(`${name}2`, owned('shop'), '250m');
+      await look();
+      expect([isKept(), isLetIn(`${name}2`)]).toEqual([true, true]);
+      bind(`${name}2`);
+    }
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('keeps no successor from being called', async () => {
+    const { ports, server, addWaiting, bind, sent, claim } = await movingBesideOneThatWaits();
+    bind('c');
+    server.remove('pods', 'default/a');
+    addWaiting('a2', owned('shop'), '250m');
+    sent.length = 0;
+    await provision(ports);
+    expect(sent.flatMap(({ hint }) => (hint.kind === 'objects' ? namesIn(hint) : []))).toContain(claim);
+  });
+});
+
+test('a node that is to take nobody who runs elsewhere is in use when it is open, as before', async () => {
+  const { ports, addPod, server, addNode, conditionOf, clock } = consolidated({ types: 2 });
+  addPod('p', '4');
+  clock.advance(11_000);
+  expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  const claim = server.list('nodeclaims').find(({ metadata }) => !['used', 'spare'].includes(metadata.name));
+  const name = claim?.metadata.name ?? '';
+  const status = { providerID: `azure://${name}`, conditions: [since(START, 'Launched')] };
+  server.patch('nodeclaims', name, { status }, 'status');
+  addNode(name, {
+    taints: [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }],
+    status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '2' } },
+  });
+  await follow(ports, { kind: 'NodeClaim', name });
+  expect(conditionOf(name, 'Initialized')?.['status']).not.toBe('True');
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { endLeftHalfway } from '../../../../shared/app/sweep/left-halfway.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
+import type { NodeClaim } from '../../../../shared/kubernetes/manifest.ts';
+import type { Fields } from '../../../simulation/world/api-server.ts';
+import { POLICY, denying, namesIn, smallCluster, START } from '../../../kit/app/small-cluster.ts';
+
+const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+const other = { key: 'mine', effect: 'NoSchedule' };
+const INTERRUPTION = 'nodewright.dev/interruption';
+
+/** A claim `c` with these annotations, whose node is closed unless said. */
+function halfway(
+  given: { readonly annotations?: Fields; readonly taints?: ReadonlyArray<Fields>; readonly spec?: Fields } = {},
+) {
+  const cluster = smallCluster();
+  cluster.addClaim('c', { annotations: given.annotations ?? {}, spec: given.spec ?? {} });
+  cluster.addNode('c', { taints: given.taints ?? [other, disrupted] });
+  const logged: Array<unknown> = [];
+  const ports = { ...cluster.ports, log: (event: string, facts: object) => void logged.push([event, facts]) };
+  const read = async () => ({
+    claims: await ports.kubernetes.list('NodeClaim'),
+    snapshot: await ports.snapshots.list(),
+  });
+  return {
+    ...cluster,
+    logged,
+    read,
+    end: async (afterMs = 0, seen?: { readonly claims: ReadonlyArray<NodeClaim> }) => {
+      cluster.clock.advance(START + afterMs - cluster.clock.now());
+      await endLeftHalfway(ports, { ...(await read()), ...seen });
+    },
+    taints: () => cluster.server.get('nodes', 'aks-c')?.spec?.['taints'] as ReadonlyArray<Fields>,
+  };
+}
+
+describe('a node that is closed, with no word on its claim,', () => {
+  test('is opened again, with the taints that others have put on it', async () => {
+    const { end, taints, logged } = halfway();
+    await end();
+    expect(taints()).toEqual([other]);
+    expect(logged).toMatchObject([['left-halfway', { claim: 'c', done: 'opened' }]]);
+    await end();
+    expect(logged).toHaveLength(1);
+  });
+
+  test('says on its claim where a policy does not let it be opened, and keeps no other from being opened', async () => {
+    const { end, taints, outside, addClaim, addNode, server, conditionOf } = halfway();
+    addClaim('d');
+    addNode('d', { taints: [disrupted] });
+    outside.deny = denying('PATCH', '/nodes/aks-c');
+    await end();
+    expect([taints(), server.get('nodes', 'aks-d')?.spec?.['taints']]).toEqual([[other, disrupted], []]);
+    expect(conditionOf('c', 'WriteDenied')).toMatchObject({ message: expect.stringContaining(POLICY) });
+  });
+
+  test.each([
+    ['disruption has marked it', { annotations: { 'nodewright.dev/disruption': 'd' } }],
+    ['Azure takes its machine back', { annotations: { [INTERRUPTION]: 'preempt by x since 2026-12-01T00:00:00Z' } }],
+    ['its class is not ours', { spec: { nodeClassRef: { group: 'other', kind: 'Class', name: 'x' } } }],
+    [
+      'it has the key with another effect, which is nothing of ours',
+      { taints: [{ ...disrupted, effect: 'NoExecute' }] },
+    ],
+  ])('is left alone where %s', async (_, given) => {
+    const { end, taints, logged } = halfway(given);
+    const before = taints();
+    await end();
+    expect([taints(), logged]).toEqual([before, []]);
+  });
+
+  test('stays closed where something is said on the claim by the time that it is looked at', async () => {
+    for (const change of ['mark', 'delete'] as const) {
+      const { end, read, taints, server } = halfway();
+      const seen = await read();
+      const annotations = { 'nodewright.dev/disruption': 'd' };
+      if (change === 'mark') server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object');
+      else server.delete('nodeclaims', 'c');
+      await end(0, { claims: seen.claims });
+      expect(taints()).toContainEqual(disrupted);
+    }
+  });
+});
+
+describe('a claim on which a notice was written, and that nobody has deleted,', () => {
+  const annotations = { [INTERRUPTION]: `preempt by then since ${new Date(START).toISOString()}` };
+
+  test('is deleted two minutes later, and looked at; until then its execution may be at it', async () => {
+    const { end, stateOf, sent, logged } = halfway({ annotations });
+    await end(119_999);
+    expect([stateOf('c'), sent]).toEqual(['there', []]);
+    await end(120_000);
+    expect([stateOf('c'), sent.flatMap(({ hint }) => namesIn(hint))]).toEqual(['leaving', ['c']]);
+    expect(logged).toMatchObject([['left-halfway', { claim: 'c', done: 'deleted' }]]);
+    await end(180_000);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('and that may not be deleted now keeps no other waiting', async () => {
+    const { end, addClaim, stateOf, outside, logged } = halfway({ annotations });
+    addClaim('d', { annotations });
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/c')) throw new RetryableError('429');
+    };
+    await end(120_000);
+    expect([stateOf('c'), stateOf('d')]).toEqual(['there', 'leaving']);
+    expect(logged).toContainEqual(['left-halfway', { claim: 'c', done: 'nothing', why: '429' }]);
+  });
+});
+
+test('without a snapshot nodes are left as they are', async () => {
+  const { ports, taints, read } = halfway();
+  await endLeftHalfway(ports, { ...(await read()), snapshot: null });
+  expect(taints()).toEqual([other, disrupted]);
+});

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { createMaster, optimize, type Master } from '../../../../../shared/core/packing/lp/master.ts';
+
+const ITEMS = 12;
+
+test('a linear program in which some columns cost nothing comes to its end', () => {
+  const unfinished = Array.from({ length: 150 }, (_, index) => index).filter((seed) => {
+    const draw = drawing(1 + seed * 7_919);
+    const upTo = (most: number): number => Math.floor(draw() * most);
+    const items = [...Array.from({ length: ITEMS }).keys()];
+    const demand = Float64Array.of(...items.map(() => 1 + upTo(200)), 1);
+    const master = createMaster(demand, ITEMS, Float64Array.of(...items.map(() => 1e8), 0));
+    for (let size = 0; size < 60; size++) {
+      const held = items.filter(() => draw() < 0.4);
+      const amounts = Float64Array.from(held, () => 1 + upTo(9));
+      master.columns.push({ cost: 100_000 + upTo(1e6), rows: Int32Array.from(held), amounts });
+    }
+    for (let gift = 0; gift < 6; gift++) {
+      const amounts = Float64Array.of(...items.map(() => upTo(80)), 1);
+      master.columns.push({ cost: 0, rows: Int32Array.of(...items, ITEMS), amounts });
+    }
+    return !optimize(master, { left: 5_000_000 });
+  });
+  expect(unfinished).toEqual([]);
+});
+
+/** Each row has a column of its own, so that a hundred pivots and more are needed. */
+function ofManyRows(): Master {
+  const rows = 120;
+  const master = createMaster(new Float64Array(rows).fill(1), rows, new Float64Array(rows).fill(1e6));
+  for (let row = 0; row < rows; row++) {
+    master.columns.push({ cost: 1_000 + row, rows: Int32Array.of(row), amounts: Float64Array.of(1) });
+  }
+  return master;
+}
+
+test('a linear program ends before its time where rounding errors have grown', () => {
+  const master = ofManyRows();
+  // The row whose column is the dearest comes in last.
+  master.amounts[119] = 1.01;
+  expect(optimize(master, { left: 1e9 })).toBe(false);
+  expect(master.pivots).toBe(100);
+});
+
+test('a linear program goes on past the look for rounding errors where there are none', () => {
+  const master = ofManyRows();
+  expect(optimize(master, { left: 1e9 })).toBe(true);
+  expect(master.pivots).toBe(120);
+});
+
+/** The same numbers in every run, 0 to 1 (Park and Miller's generator). */
+function drawing(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;
+}

@@ -1,0 +1,173 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createBlobClient, type BlobClient, type StorageSettings } from '../../../../relay/azure/blob-client.ts';
+
+const servers: Array<Server> = [];
+const clients: Array<BlobClient> = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+const key = Buffer.from('secret').toString('base64');
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** A client of a storage account on loopback that answers as the test says, and what that was asked. */
+async function serving(
+  answer: (response: ServerResponse) => void = (response) => void response.writeHead(201).end(),
+  settings: (endpoint: string) => StorageSettings = byKey(''),
+) {
+  const asked: Array<Asked> = [];
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method, url, headers } = request;
+      asked.push({ method, url, headers, body: Buffer.concat(chunks).toString('utf8') });
+      answer(response);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = createBlobClient(settings(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  clients.push(client);
+  return { client, asked };
+}
+
+function byKey(path: string) {
+  return (endpoint: string): StorageSettings => ({
+    kind: 'connectionString',
+    connectionString: `AccountName=a; AccountKey=${key};BlobEndpoint=${endpoint}${path}`,
+  });
+}
+
+const none = new Uint8Array();
+
+/** The signature of a text, as learn, "Authorize with Shared Key", has it. */
+function signed(...lines: ReadonlyArray<string>): string {
+  return `SharedKey a:${createHmac('sha256', 'secret').update(lines.join('\n')).digest('base64')}`;
+}
+
+describe('a request', () => {
+  test('carries its body, its headers, the version that is spoken and the time', async () => {
+    const { client, asked } = await serving();
+    await client.request('PUT', '/c/b', { 'if-none-match': '*' }, Buffer.from('text'));
+    expect(asked[0]).toMatchObject({ method: 'PUT', url: '/c/b', body: 'text' });
+    expect(asked[0]?.headers).toMatchObject({
+      'if-none-match': '*',
+      'content-length': '4',
+      'x-ms-version': '2023-11-03',
+      'x-ms-date': expect.stringMatching(/ GMT$/) as string,
+    });
+  });
+
+  test('is signed by its headers in their order, those of the service by name, and by its query', async () => {
+    const { client, asked } = await serving();
+    const given = { 'x-ms-meta-b': '2', 'x-ms-meta-a': '1', 'content-type': 'text/plain', 'if-match': '"1"' };
+    await client.request('PUT', '/c/b?restype=container&comp=list', given, Buffer.from('text'));
+    const { headers } = asked[0] ?? {};
+    const own = ['x-ms-date', 'x-ms-meta-a', 'x-ms-meta-b', 'x-ms-version'].map(
+      (name) => `${name}:${String(headers?.[name])}`,
+    );
+    expect(headers?.authorization).toBe(
+      signed('PUT\n\n\n4\n\ntext/plain\n\n\n"1"\n\n\n', ...own, '/a/c/b', 'comp:list', 'restype:container'),
+    );
+  });
+
+  test('without a body is signed as without a length', async () => {
+    const { client, asked } = await serving();
+    await client.request('PUT', '/c', {}, none);
+    const { headers } = asked[0] ?? {};
+    const own = ['x-ms-date', 'x-ms-version'].map((name) => `${name}:${String(headers?.[name])}`);
+    expect(headers?.['content-length']).toBe('0');
+    expect(headers?.authorization).toBe(signed('PUT', ...Array.from({ length: 11 }, () => ''), ...own, '/a/c'));
+  });
+
+  test('that only reads says nothing of a length', async () => {
+    const { client, asked } = await serving();
+    await client.request('GET', '/c/b', {}, none);
+    await client.request('HEAD', '/c/b', {}, none);
+    expect(asked.map(({ headers }) => headers['content-length'])).toEqual([undefined, undefined]);
+  });
+
+  test('goes to the account’s own folder where its address has one, and is signed for the whole path', async () => {
+    for (const path of ['/account', '/account/']) {
+      const { client, asked } = await serving(undefined, byKey(path));
+      await client.request('GET', '/c/b', {}, none);
+      const { headers, url } = asked[0] ?? {};
+      const own = ['x-ms-date', 'x-ms-version'].map((name) => `${name}:${String(headers?.[name])}`);
+      expect(url).toBe('/account/c/b');
+      expect(headers?.authorization).toBe(
+        signed('GET', ...Array.from({ length: 11 }, () => ''), ...own, '/a/account/c/b'),
+      );
+    }
+  });
+
+  test('has the token of the identity where there is no key', async () => {
+    const scopes: Array<unknown> = [];
+    const getToken = (scope: unknown) => {
+      scopes.push(scope);
+      return Promise.resolve({ token: 't', expiresOnTimestamp: 0 });
+    };
+    const { client, asked } = await serving(undefined, (blobServiceUri) => ({
+      kind: 'identity',
+      blobServiceUri,
+      identity: { getToken },
+    }));
+    await client.request('GET', '/c/b', {}, none);
+    expect(asked[0]?.headers.authorization).toBe('Bearer t');
+    expect(scopes).toEqual(['https://storage.azure.com/.default']);
+  });
+});
+
+describe('an answer', () => {
+  test('has its status, its headers and, to a GET, its body', async () => {
+    const { client } = await serving((response) => void response.writeHead(200, { etag: '"1"' }).end('text'));
+    const read = await client.request('GET', '/c/b', {}, none);
+    expect([read.status, read.headers['etag'], Buffer.from(read.body).toString('utf8')]).toEqual([200, '"1"', 'text']);
+    const written = await client.request('PUT', '/c/b', {}, none);
+    expect(written.body).toHaveLength(0);
+  });
+
+  test('that is larger than figures of plans can be is refused, and one as large is not', async () => {
+    const of = async (bytes: number): Promise<number> => {
+      const { client } = await serving((response) => void response.writeHead(200).end(Buffer.alloc(bytes)));
+      return (await client.request('GET', '/c/b', {}, none)).body.byteLength;
+    };
+    expect(await of(65_536)).toBe(65_536);
+    await expect(of(65_537)).rejects.toThrow('the blob is larger than 65536 bytes');
+  });
+
+  test('that does not come is an error', async () => {
+    const { client } = await serving((response) => void response.destroy());
+    await expect(client.request('GET', '/c/b', {}, none)).rejects.toThrow();
+  });
+});
+
+test.each([
+  ['AccountName=a', 'has no AccountName and AccountKey'],
+  ['AccountKey=k', 'has no AccountName and AccountKey'],
+  ['AccountName=a;AccountKey=k;BlobEndpoint=nowhere', 'a BlobEndpoint that is no URL'],
+])('a connection string that lacks something is refused: %s', (connectionString, why) => {
+  expect(() => createBlobClient({ kind: 'connectionString', connectionString })).toThrow(why);
+});
+
+test.each([
+  `AccountName=a;AccountKey=${key}`,
+  `accountname = a ; ACCOUNTKEY = ${key} ; DefaultEndpointsProtocol=http;EndpointSuffix=core.example.com`,
+  'UseDevelopmentStorage=true',
+  'usedevelopmentstorage=TRUE;',
+])('a connection string is read in whatever spelling: %s', (connectionString) => {
+  expect(() => clients.push(createBlobClient({ kind: 'connectionString', connectionString }))).not.toThrow();
+});

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { AppEvent } from '../../../../../sandbox/start/view/app-events.ts';
+import { paint } from '../../../../../sandbox/start/screen/ansi.ts';
+import type { NodeClaim } from '../../../../../sandbox/start/view/cluster-objects.ts';
+import { createNarrator } from '../../../../../sandbox/start/tell/narrate.ts';
+import { newsLines } from '../../../../../sandbox/start/screen/news-lines.ts';
+import { SILENT } from '../../../../../sandbox/start/tell/tell-event.ts';
+import type { Sentence } from '../../../../../sandbox/start/view/view.ts';
+import { annotation } from '../../../../../shared/contract/names.ts';
+
+/** Every event that the page about logs has, with its fields. */
+const page = readFileSync(join(import.meta.dirname, '../../../../../docs/logs.md'), 'utf8');
+const events = [...page.matchAll(/^\| `([a-z-]+)` \| ([^|]*) \|/gm)].map(([, event = '', fields = '']) => ({
+  event,
+  fields: [...fields.matchAll(/`(\w+)`/g)].map(([, field = '']) => field),
+}));
+
+const LONG_NAME = 'team-payments-production-general-purpose-2brfra8z';
+const SENTENCE = 'what somebody else has said about it goes on for rather longer than a line of a terminal is wide; ';
+const ENDINGS: ReadonlyArray<readonly [RegExp, unknown]> = [
+  [/Ms$/, 754_321],
+  [/MicroPerHour$/, 123_456_789],
+  [/^(why|reason|message|error|said|fix)$/, SENTENCE.repeat(6)],
+  [/^nodes$/, `aks-${LONG_NAME},aks-${LONG_NAME}2`],
+  [/^replacements$/, 'a,b,c'],
+  [/^(claims|evicted|of|bufferPods|left|planned|stillWaiting|tried|times)$/, 30],
+  [/^(zone)$/, 'westeurope-1'],
+  [/^instanceType$/, 'Standard_NC24ads_A100_v4'],
+  [/^step$/, 'name-replacements'],
+  [/^act$/, 'patch the status of'],
+  [/^kind$/, 'NodeClaim'],
+  [/^policy$/, 'deny-without-cost-center'],
+  [/^function$/, 'interrupt'],
+  [/^decision$/, 'decision-1'],
+];
+
+/** Facts as long as a cluster with long names and many pods makes them. `said`: whether somebody else's words are among them. */
+function longest(event: string, fields: ReadonlyArray<string>, said = SENTENCE.repeat(6)): AppEvent {
+  const pods = Array.from({ length: 30 }, (_, index) => `default/inflate-fkmgkjmjmg-${String(index).padStart(5, 'p')}`);
+  const facts = fields.map((field) => {
+    if (field === 'pods') return [field, event === 'nodeclaim-created' ? pods.join(',') : 30];
+    const found = ENDINGS.find(([pattern]) => pattern.test(field))?.[1] ?? LONG_NAME;
+    return [field, typeof found === 'string' && found.startsWith(SENTENCE) ? said : found];
+  });
+  return { event, facts: Object.fromEntries(facts) as AppEvent['facts'] };
+}
+
+const claims = new Map(
+  Array.from({ length: 30 }, (_, index) => {
+    const offering = `Standard_NC${24 * (1 + (index % 6))}ads_A100_v4/westeurope-1/spot`;
+    const annotations = { [annotation.decision]: 'decision-1', [annotation.plannedOffering]: offering };
+    return [`c${index}`, { metadata: { name: `c${index}`, annotations } } as unknown as NodeClaim] as const;
+  }),
+);
+
+function told(event: AppEvent): ReadonlyArray<Sentence> {
+  const said: Array<Sentence> = [];
+  const narrator = createNarrator({
+    claims: () => claims,
+    say: (tone, text) => void said.push({ atMs: 3_725_000, tone, text }),
+  });
+  narrator.tellApp(event);
+  vi.advanceTimersByTime(10_000);
+  narrator.close();
+  return said;
+}
+
+function linesOf(news: ReadonlyArray<Sentence>): ReadonlyArray<string> {
+  return newsLines(news, { columns: 80, height: 20 }).map((line) => paint(line, false));
+}
+
+describe('what the app logs', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('is on the page about logs, whose rows are read here', () => {
+    expect(events.length).toBeGreaterThan(60);
+  });
+
+  test.each(events)('$event is one sentence of at most two lines, or silent', ({ event, fields }) => {
+    const news = told(longest(event, fields));
+    expect(news.length).toBe(SILENT.has(event) ? 0 : 1);
+    for (const { text } of news) expect(text).toMatch(/^[A-Za-z\d].*[^.]\.$/);
+    expect(linesOf(news).length).toBeLessThanOrEqual(2);
+  });
+
+  test.each(events)('$event has no line cut where nobody else is quoted', ({ event, fields }) => {
+    expect(linesOf(told(longest(event, fields, 'no'))).filter((line) => line.includes('…'))).toEqual([]);
+  });
+
+  test.each(events)('$event says nothing in the way of a log: no list of fields, no object', ({ event, fields }) => {
+    for (const { text } of told(longest(event, fields, 'no')))
+      expect(text).not.toMatch(/[{}]|undefined|NaN|\b[a-z]+[A-Z]\w+ /);
+  });
+
+  test('is silent where this page does not know it', () => {
+    expect(told({ event: 'never-seen', facts: { claim: 'a' } })).toEqual([]);
+  });
+
+  test('is silent where it is a step that others tell better', () => {
+    expect(told({ event: 'node-opened', facts: { claim: 'a', planned: 3, stillWaiting: 0 } })).toEqual([]);
+  });
+
+  test('is one sentence for many steps that wait for the same thing outside', () => {
+    const said: Array<string> = [];
+    const narrator = createNarrator({ claims: () => claims, say: (_, text) => void said.push(text) });
+    for (let hint = 0; hint < 3; hint++) narrator.tellApp({ event: 'retry-later', facts: { error: 'Azure is busy.' } });
+    narrator.close();
+    expect(said).toEqual(['3 steps are tried again soon: Azure is busy.']);
+  });
+});
