@@ -1,18 +1,18 @@
 import { toStringMethod } from 'fast-check';
-import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
-import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
-import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
-import { instant } from '../../shared/core/quantity/units.ts';
-import { plainPool, type PoolManifest } from '../property/shipped/drawn-pools.ts';
-import { workload, type WorkloadManifest } from '../property/shipped/drawn-workloads.ts';
-import { readWorld } from '../property/shipped/read-world.ts';
-import { traceRequests, type TraceRequest } from '../property/shipped/trace-requests.ts';
-import { drawing } from './drawing.ts';
-import { kinds } from './workloads-with-rules.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { DEFAULT_WORK, type ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { instant } from '../../../shared/core/quantity/units.ts';
+import { plainPool, type PoolManifest } from '../../property/shipped/drawn-pools.ts';
+import { workload, type WorkloadManifest } from '../../property/shipped/drawn-workloads.ts';
+import { readWorld } from '../../property/shipped/read-world.ts';
+import { traceRequests, type TraceRequest } from '../../property/shipped/trace-requests.ts';
+import { drawing } from '../kit/drawing.ts';
+import { kinds } from '../kit/workloads-with-rules.ts';
 
 /**
  * What plans cost over their own bound, for pods that are all different and for pods with rules about each other:
- * `node test/bench/diverse.ts KINDS [PODS] [SEEDS] [OPERATIONS]`, lists between commas. Kinds: `trace-all`, `trace-cpu`, `trace-gpu` and
+ * `node test/bench/planning/diverse.ts KINDS [PODS] [SEEDS] [OPERATIONS]`, lists between commas. Kinds: `trace-all`, `trace-cpu`, `trace-gpu` and
  * `trace-no-gpus` (of the trace in the folder `LAW_TRACES`, else of what is as spread), and those of `workloads-with-rules.ts`. Times are
  * CPU time of this process.
  */

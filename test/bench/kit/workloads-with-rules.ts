@@ -1,6 +1,6 @@
-import { CHARTS, HOST, ZONE, apart, spread } from '../property/shipped/charts.ts';
-import { workload, type WorkloadManifest } from '../property/shipped/drawn-workloads.ts';
-import type { PodSpec } from '../../shared/kubernetes/manifest.ts';
+import { CHARTS, HOST, ZONE, apart, spread } from '../../property/shipped/charts.ts';
+import { workload, type WorkloadManifest } from '../../property/shipped/drawn-workloads.ts';
+import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
 import { drawing } from './drawing.ts';
 
 /** Workloads whose pods have rules about each other, as installations of well-known charts have, by name of the kind. */
