@@ -7,6 +7,7 @@ import { perNodeOf } from '../placing/together/bulk-groups.ts';
 import { at } from '../quantity/at.ts';
 import type { Need } from '../placing/state/compile-shape.ts';
 import { restrictTo, sourceFor } from '../offerings/key-source.ts';
+import { isOnAllAddresses } from '../rules/host-ports.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import type { PoolState } from '../offerings/pool-state.ts';
 import { optionsFor, type Workspace } from '../placing/state/workspace.ts';
@@ -37,7 +38,9 @@ export function groupsPlaced(workspace: Workspace): ReadonlyArray<BoundGroup> {
     const own = onClaims.get(shape) ?? [];
     const pods = [...own, ...(onNodes.get(shape) ?? [])];
     if (need === undefined || pods.length === 0) return [];
-    return [{ needs, need, pods, perNode: perNodeOf(workspace, need), onNew: own.length }];
+    // Two pods of one shape take the same ports.
+    const perNode = need.shape.ports.length > 0 ? 1 : perNodeOf(workspace, need);
+    return [{ needs, need, pods, perNode, onNew: own.length }];
   });
 }
 
@@ -47,12 +50,20 @@ export interface BoundQuestion {
   readonly zone: string | null;
 }
 
-/** The groups as a packing problem by resources and node rules alone, and the groups that each of its items is. */
+/** The groups as a packing problem, and the groups that each of its items is. */
+export interface GroupedProblem {
+  readonly problem: PackingProblem;
+  readonly members: ReadonlyArray<ReadonlyArray<number>>;
+  /** How many of the problem's last resources are host ports: each node has one of each. */
+  readonly ports: number;
+}
+
+/** By resources, node rules, limits per node, and host ports that several groups take. */
 export function boundProblem(
   workspace: Workspace,
   groups: ReadonlyArray<BoundGroup>,
   { counts, zone }: BoundQuestion,
-): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
+): GroupedProblem {
   const width = workspace.dimensions.names.length;
   const isShunned = workspace.claims.some(({ chosen }) => chosen?.shunned === true);
   const bins = workspace.pools
@@ -69,12 +80,43 @@ export function boundProblem(
     })
     .filter(({ chosen }) => isShunned || !chosen.shunned);
   const { items, members } = mergeAlike(groups, bins);
+  const ports = sharedPorts(groups);
   const merged = bins.map(({ usable, price, admits }): PackingBin => ({
-    usable,
+    usable: withOnePort(usable, ports.length),
     price,
     admits: flagsOf(members, ([first = 0]) => admits[first] === 1),
   }));
-  return { problem: { width, items, bins: merged }, members };
+  const taking = items.map((item, index) => {
+    const own = new Set(portsOf(groups[members[index]?.[0] ?? 0]));
+    return { ...item, requests: Float64Array.of(...item.requests, ...ports.map((port) => (own.has(port) ? 1 : 0))) };
+  });
+  return { problem: { width: width + ports.length, items: taking, bins: merged }, members, ports: ports.length };
+}
+
+/** What a node has, with one of each host port. */
+export function withOnePort(usable: Float64Array, ports: number): Float64Array {
+  return ports === 0 ? usable : Float64Array.of(...usable, ...new Float64Array(ports).fill(1));
+}
+
+/** Host ports that pods of several groups take: of those of one group there is one per node anyway. */
+function sharedPorts(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<string> {
+  const takers = Map.groupBy(
+    groups.flatMap((group) => [...new Set(portsOf(group))]),
+    (port) => port,
+  );
+  return [...takers]
+    .flatMap(([port, own]) => (own.length > 1 ? [port] : []))
+    .toSorted(byCodeUnit)
+    .slice(0, MOST_PORTS);
+}
+
+/** Each is one more resource to search by. */
+const MOST_PORTS = 6;
+
+/** On all addresses: those on one address may share a node with another's. */
+function portsOf(group: BoundGroup | undefined): ReadonlyArray<string> {
+  const ports = group?.need.shape.ports ?? [];
+  return ports.flatMap((one) => (isOnAllAddresses(one) ? [`${one.port}/${one.protocol}`] : []));
 }
 
 /** The offerings of the pool that pods may be on by any of these needs. */

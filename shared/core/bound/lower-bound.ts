@@ -4,7 +4,7 @@ import { packingBound } from '../packing/pack.ts';
 import type { Work } from '../packing/problem/work.ts';
 import { meetsNeed, type ExistingNode } from '../placing/state/existing-nodes.ts';
 import { boundByZones, type Costing } from './bound-by-zones.ts';
-import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from './bound-problem.ts';
+import { boundProblem, groupsPlaced, isSame, offeredTo, withOnePort, type BoundGroup } from './bound-problem.ts';
 import type { SolvedProblem } from '../placing/together/bulk.ts';
 import { at } from '../quantity/at.ts';
 import { weighsRisk } from '../offerings/compile-pool.ts';
@@ -76,7 +76,7 @@ function lowerBound(
   const groups = limitedGroups(workspace, placed);
   const free = nodes.map((node) => giftOf(workspace, node, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
-  const { problem, members } = boundProblem(
+  const { problem, members, ports } = boundProblem(
     workspace,
     gifts.length === 0 ? groups.filter(({ onNew }) => onNew > 0) : groups,
     { counts, zone: null },
@@ -85,9 +85,11 @@ function lowerBound(
     const known = solved.find((one) => isSame(one.problem, problem));
     const isProved = isPacked || known !== undefined;
     const isFew = claims.length <= FEW_CLAIMS;
+    // Fluid prices know of no limit per node: what they prove says nothing of how close better ones come.
+    const isWorthwhile = isPacked || problem.items.some(({ perNode }) => perNode !== Infinity);
     const asked = {
-      worthwhile: isFew || isPacked ? 0 : cost * WORTHWHILE,
-      fractions: claims.length <= ALWAYS_COUNTED || isPacked ? 0 : cost * WORTHWHILE,
+      worthwhile: isFew || isWorthwhile ? 0 : cost * WORTHWHILE,
+      fractions: claims.length <= ALWAYS_COUNTED || isWorthwhile ? 0 : cost * WORTHWHILE,
       below: isFew ? cost : null,
     };
     const bound = known?.bound ?? packingBound(problem, asked, work);
@@ -98,7 +100,7 @@ function lowerBound(
     {
       problem,
       gifts: gifts.map(({ usable, admits }) => ({
-        usable,
+        usable: withOnePort(usable, ports),
         admits: flagsOf(members, (own) => own.some((group) => admits[group] === 1)),
       })),
     },
@@ -151,12 +153,17 @@ function largestNode({ pools, dimensions }: Workspace): Float64Array {
   return largest;
 }
 
+/** Only the limits of the groups with the most pods, where many have one. */
 function withinMany(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
-  const limited = groups.filter(({ perNode }) => perNode !== Infinity).length;
-  return limited > MAX_LIMITED ? groups.map((group) => ({ ...group, perNode: Infinity })) : groups;
+  const limited = groups.filter(({ perNode }) => perNode !== Infinity);
+  if (limited.length <= MAX_LIMITED) return groups;
+  const idOf = ({ need }: BoundGroup): string => need.shape.requests.join(' ');
+  const largest = limited.toSorted((a, b) => b.pods.length - a.pods.length || byCodeUnit(idOf(a), idOf(b)));
+  const kept = new Set(largest.slice(0, MAX_LIMITED));
+  return groups.map((group) => (kept.has(group) ? group : { ...group, perNode: Infinity }));
 }
 
-/** So many groups with a limit per node are told apart. With more the limits are left out: they cost time, and gain little. */
+/** So many groups with a limit per node are told apart: each more costs time, and gains little. */
 const MAX_LIMITED = 60;
 
 /** Groups that no limit tells apart, and that may be in the same places, are one: thousands of shapes are few groups then. */

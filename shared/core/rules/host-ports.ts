@@ -23,6 +23,11 @@ export function hostPortsOf(spec: PodSpec): ReadonlyArray<HostPort> {
   );
 }
 
+/** Does it take the port on every address of the node? */
+export function isOnAllAddresses({ ip }: HostPort): boolean {
+  return ip === ALL_ADDRESSES;
+}
+
 /** Can the two sets not share a node? */
 export function portsConflict(a: ReadonlyArray<HostPort>, b: ReadonlyArray<HostPort>): boolean {
   return a.some((one) => b.some((other) => conflicts(one, other)));

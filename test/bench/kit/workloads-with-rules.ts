@@ -13,6 +13,8 @@ export const kinds: Readonly<Record<string, (seed: number, pods: number) => Read
   zones: (seed, pods) => drawn(seed, pods, { zones: 0.5, apart: [] }),
   /** Charts as they are installed: databases, ingress, queues, monitoring; sizes of replicas as drawn. */
   charts: (seed, pods) => ofCharts(seed, pods),
+  /** The same without what pods only prefer: a plan that heeds that costs more than any bound knows of. */
+  'charts-required': (seed, pods) => ofCharts(seed, pods).map((one) => withoutPreferences(one)),
 };
 
 interface Rules {
@@ -62,4 +64,22 @@ function ofCharts(seed: number, pods: number): ReadonlyArray<WorkloadManifest> {
     count += replicas;
   }
   return made;
+}
+
+function withoutPreferences(manifest: WorkloadManifest): WorkloadManifest {
+  const { spec } = manifest.spec.template;
+  const isRequired = ({ whenUnsatisfiable }: { readonly whenUnsatisfiable: string }): boolean =>
+    whenUnsatisfiable === 'DoNotSchedule';
+  const apartFrom = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const { affinity: _, ...others } = spec;
+  const required: PodSpec = {
+    ...others,
+    ...(spec.topologySpreadConstraints === undefined
+      ? {}
+      : { topologySpreadConstraints: spec.topologySpreadConstraints.filter(isRequired) }),
+    ...(apartFrom === undefined
+      ? {}
+      : { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: apartFrom } } }),
+  };
+  return workload(manifest.metadata.name, manifest.spec.replicas, required);
 }

@@ -13,18 +13,18 @@ import {
   type OpenClaim,
 } from '../state/open-claim.ts';
 import { cheapestNow } from '../state/joining.ts';
-import { isUnruled } from '../one-by-one/place.ts';
 import { type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../state/workspace.ts';
+import { countElsewhere, lookedAtKeys, settledValues } from './settled-alike.ts';
 
 /** Pairs of kinds of claims that are looked at: all pairs of thirty kinds, a few hundredths of a second. */
 const MOST_PAIRS = 465;
 
 /**
  * Joins claims, in place, two by two where one node holds the pods of both and counts as no more: each node has daemons of
- * its own, an address, and its time to start. Only claims whose pods no rule about other pods looks at, so that it is nobody
- * else's concern where they are. With all pods placed: what is given back of limits is for nobody.
+ * its own, an address, and its time to start. Only claims whose labels that rules about other pods look at stay as they are, so that
+ * it is nobody else's concern on which node they are. With all pods placed: what is given back of limits is for nobody.
  */
 export function mergeClaims(workspace: Workspace): void {
   if (workspace.devices !== null || workspace.claims.length < 2) return;
@@ -42,6 +42,7 @@ interface Kind {
 
 function mergeInPool(workspace: Workspace, state: PoolState): void {
   const kinds = new Map<string, Kind>();
+  const keysOf = keysByShape(workspace);
   const idOf = idsFor();
   const add = (claim: OpenClaim): void => {
     const id = idOf(claim);
@@ -49,7 +50,7 @@ function mergeInPool(workspace: Workspace, state: PoolState): void {
     kind.claims.push(claim);
     kinds.set(id, kind);
   };
-  for (const claim of workspace.claims) if (claim.state === state && isMovable(workspace, claim)) add(claim);
+  for (const claim of workspace.claims) if (claim.state === state && isMovable(workspace, claim, keysOf)) add(claim);
   const gone = new Set<OpenClaim>();
   let pairs = 0;
   // Ends: every turn finishes a kind, and every new kind has one claim less than there were.
@@ -57,7 +58,7 @@ function mergeInPool(workspace: Workspace, state: PoolState): void {
     kind.isDone = true;
     for (const other of [...kinds.values()].toSorted(byPrice).slice(0, MOST_PAIRS - pairs)) {
       pairs++;
-      for (const [joined, absorbed] of joinAll(workspace, kind, other)) {
+      for (const [joined, absorbed] of joinAll(workspace, kind, other, keysOf)) {
         gone.add(absorbed);
         add(joined);
       }
@@ -71,10 +72,10 @@ function mergeInPool(workspace: Workspace, state: PoolState): void {
 type Pair = readonly [OpenClaim, OpenClaim];
 
 /** Joins claims of the one kind with those of the other as long as that can be: takes them from both, and answers them. */
-function joinAll(workspace: Workspace, kind: Kind, other: Kind): ReadonlyArray<Pair> {
+function joinAll(workspace: Workspace, kind: Kind, other: Kind, keysOf: KeysOfShape): ReadonlyArray<Pair> {
   const joined: Array<Pair> = [];
   for (let pair = pairOf(kind, other); pair !== null; pair = pairOf(kind, other)) {
-    const found = nodeForBoth(workspace, pair[0], pair[1]);
+    const found = nodeForBoth(workspace, pair[0], pair[1], keysOf);
     if (found === null) break;
     kind.claims.pop();
     other.claims.pop();
@@ -95,11 +96,24 @@ function idsFor(): (claim: OpenClaim) => string {
   };
 }
 
-function isMovable({ needs }: Workspace, claim: OpenClaim): boolean {
+/** Labels by which rules look at pods of a shape; null where such pods must stay where they are. */
+type KeysOfShape = (shape: number) => ReadonlyArray<string> | null;
+
+function keysByShape(workspace: Workspace): KeysOfShape {
+  const known = new Map<number, ReadonlyArray<string> | null>();
+  return (shape) => {
+    const keys = known.has(shape) ? (known.get(shape) ?? null) : lookedAtKeys(workspace, shape);
+    known.set(shape, keys);
+    return keys;
+  };
+}
+
+function isMovable({ needs }: Workspace, claim: OpenClaim, keysOf: KeysOfShape): boolean {
   if (claim.chosen === null || claim.booked === null || claim.open.size > 0) return false;
   if (reservationOf(claim, claim.chosen) !== null) return false;
-  return claim.pods.every(({ shape }) =>
-    (needs.get(shape) ?? []).every((need) => isUnruled(need) && need.shape.attachments.length === 0),
+  return claim.pods.every(
+    ({ shape }) =>
+      keysOf(shape) !== null && (needs.get(shape) ?? []).every((need) => need.shape.attachments.length === 0),
   );
 }
 
@@ -137,11 +151,16 @@ function jointOf(workspace: Workspace, one: OpenClaim, two: OpenClaim): OpenClai
 const NOTHING = new Float64Array();
 
 /** What the node for both would be; null where there is none that counts as no more than the two. */
-function nodeForBoth(workspace: Workspace, one: OpenClaim, two: OpenClaim): NodeForBoth | null {
+function nodeForBoth(workspace: Workspace, one: OpenClaim, two: OpenClaim, keysOf: KeysOfShape): NodeForBoth | null {
   if (portsConflict(one.ports, two.ports)) return null;
+  const keys = new Set([...one.pods, ...two.pods].flatMap(({ shape }) => keysOf(shape) ?? []));
+  const [own, others] = [settledValues(one, keys), settledValues(two, keys)];
+  if (own === null || others === null || [...own].some(([key, value]) => others.get(key) !== value)) return null;
   const joint = jointOf(workspace, one, two);
   const found = cheapestNow(joint);
   if (found === null || !isNoWorse(found.chosen, one, two)) return null;
+  const both = settledValues({ ...joint, chosen: found.chosen }, keys);
+  if (both === null || [...both].some(([key, value]) => own.get(key) !== value)) return null;
   return { offered: joint.offered, bits: joint.bits, from: joint.from, ...found };
 }
 
@@ -159,11 +178,12 @@ function isNoWorse(chosen: ChosenOffering, one: OpenClaim, two: OpenClaim): bool
 }
 
 /** Makes the first claim the node for the pods of both. */
-function absorb({ shapes }: Workspace, [one, two]: Pair, { offered, bits, from, chosen, booked }: NodeForBoth): void {
+function absorb(workspace: Workspace, [one, two]: Pair, { offered, bits, from, chosen, booked }: NodeForBoth): void {
   giveUp(two);
   narrow(one, { offered, bits, from });
   settleOn(one, { chosen, booked });
   one.pods.push(...two.pods);
   one.ports.push(...two.ports);
-  for (const { shape } of two.pods) addVector(one.load, shapes.get(shape)?.requests ?? NOTHING, 1);
+  for (const { shape } of two.pods) addVector(one.load, workspace.shapes.get(shape)?.requests ?? NOTHING, 1);
+  countElsewhere(workspace, two, one);
 }
