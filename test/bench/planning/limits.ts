@@ -35,7 +35,7 @@ const CASES = [
   [20_000, 100],
 ] as const;
 
-for (const [count, cpu] of CASES.filter(([pods]) => pods <= most)) {
+for (const [count, cpu] of CASES.filter(([many]) => many <= most)) {
   for (const isSpread of [false, true]) {
     const shapes = [
       shape(spec('500m', '3Gi')),
