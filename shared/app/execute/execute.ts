@@ -143,11 +143,17 @@ async function createClaims(
       };
     });
     made.push(...group);
-    const there = group.filter(({ outcome }) => outcome.kind === 'there').map(({ name }) => name);
-    hinted = hintLaunches(ports, there);
+    if (decision.removal === undefined) hinted = hintLaunches(ports, namesThere(group));
   }
   await hinted;
+  // What is to come in the place of nodes is paid for only where all of it comes: nothing goes otherwise, and it is taken back.
+  const isWhole = made.every(({ outcome }) => outcome.kind === 'there' || outcome.kind === 'unwanted');
+  if (decision.removal !== undefined && isWhole) await hintLaunches(ports, namesThere(made));
   return { state, made };
+}
+
+function namesThere(made: ReadonlyArray<Made>): ReadonlyArray<string> {
+  return made.filter(({ outcome }) => outcome.kind === 'there').map(({ name }) => name);
 }
 
 function orElse<Answer>(settled: Settled<Answer>, other: Answer): Answer {

@@ -172,16 +172,21 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds };
 }
 
-/** Where the node is in use, and kept for pods that move. */
+/** Where the node is in use, and kept for pods that move; or cannot be opened, as a policy does not let it be written. */
 function noteKept(
   kept: Map<string, KeptNode>,
   node: Node | null,
   { claim, movers }: { readonly claim: NodeClaim; readonly movers: number },
 ): void {
   const value = reservedValue(node);
-  const isInUse = node?.metadata.labels?.[label.initialized] === 'true';
-  if (node === null || value === null || !isInUse || movers === 0) return;
-  kept.set(node.metadata.name, { claim, value });
+  if (node === null || value === null) return;
+  const isForMovers = node.metadata.labels?.[label.initialized] === 'true' && movers > 0;
+  if (isForMovers || isShut(claim)) kept.set(node.metadata.name, { claim, value });
+}
+
+/** Has it registered, and may not be written since? Its pods' tolerations can be. */
+function isShut({ status }: NodeClaim): boolean {
+  return isTrue(status?.conditions, 'Registered') && isTrue(status?.conditions, WRITE_DENIED);
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */

@@ -87,7 +87,7 @@ async function letMatesIn(
     const some = next.slice(asked, asked + missing);
     // Each answer decides whether others are asked.
     // oxlint-disable-next-line no-await-in-loop
-    const entered = await enter(ports, claim, nodeName, { ...reservation, pods: some });
+    const entered = await enterOrNominate(ports, claim, nodeName, { ...reservation, pods: some });
     if (entered.waiting.length + entered.refused.length > 0) return entered.waiting;
   }
   // The snapshot is a moment old, and all nodes ask the same ones first: others wait still.
@@ -108,15 +108,33 @@ export async function letIn(
   nodeName: string,
   reservation: Pick<Reservation, 'value' | 'pods'>,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  return (await enter(ports, claim, nodeName, reservation)).waiting;
+  return (await enterOrNominate(ports, claim, nodeName, reservation)).waiting;
 }
 
-async function enter(
+async function enterOrNominate(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeName: string,
+  reservation: Pick<Reservation, 'value' | 'pods'>,
+): Promise<Entered> {
+  const entered = await enter(ports, claim, nodeName, reservation);
+  await nominate(ports, nodeName, entered.refused);
+  return entered;
+}
+
+/** Who may pass the taint and waits still, and who may not be changed. */
+interface Entered {
+  readonly waiting: ReadonlyArray<PlannedPod>;
+  readonly refused: ReadonlyArray<PlannedPod>;
+}
+
+/** As `letIn`, and nominates nobody: who is kept out of a node that is not opened for it would be planned for no more. */
+export async function enter(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
   { value, pods: planned }: Pick<Reservation, 'value' | 'pods'>,
-): Promise<{ readonly waiting: ReadonlyArray<PlannedPod>; readonly refused: ReadonlyArray<PlannedPod> }> {
+): Promise<Entered> {
   const passage = { ...reservedAs(value), operator: 'Equal' };
   const entries = await inParallel(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, passage, pod));
   const refusal = entries.find(({ kind }) => kind === 'refused');
@@ -128,7 +146,6 @@ async function enter(
       pods: refused.length,
       why: refusal.why,
     });
-    await nominate(ports, nodeName, refused);
   }
   return { waiting: planned.filter((_, index) => entries[index]?.kind === 'waits'), refused };
 }

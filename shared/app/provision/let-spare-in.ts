@@ -1,5 +1,5 @@
 import type { Plan } from '../../core/model/plan.ts';
-import { letIn } from '../gather/planned-pods.ts';
+import { enter } from '../gather/planned-pods.ts';
 import type { Gathered } from '../gather/gather.ts';
 import { eachAlone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -41,5 +41,5 @@ export async function letSpareIn(
     return own.length === 0 ? [] : [{ ...node, name: target.name, pods: own }];
   });
   // Who could not be let in now waits for a later look, and keeps nobody else waiting.
-  await eachAlone(entries, NODES_AT_ONCE, ({ claim, name, value, pods }) => letIn(ports, claim, name, { value, pods }));
+  await eachAlone(entries, NODES_AT_ONCE, ({ claim, name, value, pods }) => enter(ports, claim, name, { value, pods }));
 }

@@ -115,7 +115,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   const input = withoutLeaving(gathered.input, leaving, instant(ports.now()));
   const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
   if (window.kind === 'empty' && !isWanted) return { outcome: { kind: 'idle' }, made: null };
-  if (!isWanted && allArePromised(ports, input, gathered.ledger.generation)) {
+  if (!isWanted && allArePromised(ports, gathered, input)) {
     const made = { gathered, input, plan: { left: [] }, madeAtMs: ports.now(), tookMs: 0 };
     return { outcome: { kind: 'expected' }, made };
   }
@@ -130,11 +130,14 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
 /**
  * Does every pod that waits have its place on a claim of an earlier decision, whether it was planned for it or beside those that
  * were? Then a plan would say so, and nothing else.
- * Whoever does not come to use the place is planned for again once the node has settled.
+ * Whoever does not come to use the place is planned for again once the node has settled; on a node that is kept for others, at each
+ * look, as they are let in by what a plan says.
  */
-function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput, generation: number): boolean {
+function allArePromised(ports: Ports, { ledger, kept }: Gathered, { cluster, inFlight }: ProvisioningInput): boolean {
   const planned = [...inFlight.values()].flatMap(({ pods }) => pods);
-  const promised = new Set([...planned, ...ports.places.promised(generation, inFlight)]);
+  const shut = new Set([...kept.values()].map(({ claim }) => claim.metadata.name));
+  const open = new Map([...inFlight].filter(([name]) => !shut.has(name)));
+  const promised = new Set([...planned, ...ports.places.promised(ledger.generation, open)]);
   return pendingPods(cluster, inFlight, instant(ports.now())).every(({ uid }) => promised.has(uid));
 }
 

@@ -10,6 +10,7 @@ import { generateColumns, type Relaxation } from './columns/generate-columns.ts'
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
 import { roundFractions } from './first/round-fractions.ts';
 import { packInto, packQuickly, tryAll, type NodesToFill, type PackIntoResult } from './whole/pack-into.ts';
+import { packSeeded } from './first/pack-seeded.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
 import { partsOf } from './problem/problem-parts.ts';
 import {
@@ -37,13 +38,13 @@ const DIVES = 3;
 const MANY_ITEMS = 25;
 /** So few pods, however many kinds they are, fit few nodes: the work is better spent on sets of those. */
 const FEW_PODS = 60;
-/** With more items, constructing takes longer than rounding and comes out dearer. */
-const MOST_ITEMS = 100;
+/** Items times pods: with more, a packing of one node after another takes longer than rounding fractions. */
+const MOST_ITEMS_TIMES_PODS = 2_000_000;
 /** The best on average of those tried, 10 to 160. */
 const STEEPNESS = 40;
 
 /**
- * A cheap packing and a bound on what any costs. A construction guided by fluid prices comes first; column generation says
+ * A cheap packing and a bound on what any costs. Packings guided by fluid prices come first; column generation says
  * what pods are worth and bounds the cost; dives turn its fractions into nodes; and for few nodes every set of nodes that
  * could be cheaper is looked at. It stops when nothing can be gained or the work is used up. Deterministic.
  */
@@ -143,12 +144,17 @@ function prepared(problem: PackingProblem, work: Work): PreparedPart {
 }
 
 /** What pods are worth where they are packed with fractions; null with few items, of which columns soon say it. */
-function fractionalWorth({ flat, demand, work }: Part): Float64Array | null {
-  return isMany(flat, demand) ? (packFractions(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
+function fractionalWorth(part: Part): Float64Array | null {
+  const { flat, demand, work } = part;
+  return isMany(part) ? (packFractions(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
 }
 
-function isMany({ items }: FlatProblem, demand: Float64Array): boolean {
-  return items >= MANY_ITEMS && demand.reduce((sum, count) => sum + count, 0) > FEW_PODS;
+function isMany({ flat: { items }, demand }: Part): boolean {
+  return items >= MANY_ITEMS && podsOf(demand) > FEW_PODS;
+}
+
+function podsOf(demand: Float64Array): number {
+  return demand.reduce((sum, count) => sum + count, 0);
 }
 
 function packPart(problem: PackingProblem, work: Work): BoundedPacking {
@@ -166,30 +172,34 @@ function packKinds(part: Part, fluid: Float64Array): BoundedPacking {
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
   const own = { ...part, demand: packed };
   if (work.left <= 0) return { ...first, ...proofOf(own, fluid, work) };
-  return improve(own, first, fluid);
+  // What fits no bin is left whatever the others cost.
+  return { ...improve(own, first, fluid), left: first.left };
 }
 
-/** Of many kinds, fractions are rounded; where constructing does not take long, the cheaper of both. */
+/** Of many kinds, node after node around what is hard to place; where that takes too long, fractions are rounded. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
   const { flat, items, work } = part;
-  const first = rounded(part);
-  if (first !== null && flat.items > MOST_ITEMS) return first;
-  const constructed = construct(flat, items, { worth: fluid, work });
-  const isWhole = !constructed.left.some((count) => count > 0);
-  return first === null || (isWhole && constructed.cost < first.cost) ? constructed : first;
+  const first = isMany(part) ? (seeded(part, fluid) ?? rounded(part)) : null;
+  return first ?? construct(flat, items, { worth: fluid, work });
+}
+
+function seeded({ flat, demand, work }: Part, fluid: Float64Array): Packing | null {
+  if (flat.items * podsOf(demand) > MOST_ITEMS_TIMES_PODS) return null;
+  return packSeeded(flat, { demand, worth: fluid, work });
 }
 
 function rounded({ flat, demand, work }: Part): Packing | null {
-  return isMany(flat, demand) ? roundFractions(flat, { demand, steepness: STEEPNESS, work }) : null;
+  return roundFractions(flat, { demand, steepness: STEEPNESS, work });
 }
 
 function improve(part: Part, first: Packing, fluid: Float64Array): BoundedPacking {
-  const { flat, items, pool, work } = part;
+  const { flat, pool, work } = part;
   let [best, values] = [first, fluid];
   let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
   if (isDone(best, proof.bound)) return { ...best, ...proof };
   const keep = (packing: Packing): void => addPacking(flat, pool, packing);
-  best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, best, { fluid, work: own, keep }));
+  const share = isMany(part) ? SHARE.correctionOfMany : SHARE.correction;
+  best = withShare(work, share, (own) => correctValues(flat, best, { demand: part.demand, fluid, work: own, keep }));
   let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
   values = relaxation.values;
   proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
@@ -208,9 +218,10 @@ function improve(part: Part, first: Packing, fluid: Float64Array): BoundedPackin
 /** Shares of the work that is left, for each phase: none may starve those after it. */
 const SHARE = {
   correction: 0.04,
+  correctionOfMany: 0.35,
   columns: 0.25,
   proof: 0.15,
-  dive: 0.15,
+  dive: 0.5,
   proofColumns: 0.5,
   proofOnly: 0.5,
 };
@@ -224,12 +235,12 @@ function relax(
 }
 
 function diveFrom(
-  { flat, items, pool }: Part,
+  { flat, demand, pool }: Part,
   relaxation: Relaxation,
   { incumbent, turn }: { readonly incumbent: Packing; readonly turn: number },
   work: Work,
 ): Packing {
-  return dive({ flat, items, pool, incumbent, work, turn }, relaxation);
+  return dive({ flat, demand, pool, incumbent, work, turn }, relaxation);
 }
 
 interface Proof {

@@ -91,7 +91,8 @@ function candidates({ flat, guidance, left }: Construction): ReadonlyArray<Candi
   }).toSorted((a, b) => b.most - a.most || a.bin - b.bin);
 }
 
-function timesWithin(counts: Int32Array, left: Float64Array): number {
+/** How often a node with these pods can be filled with what is left; at least once. */
+export function timesWithin(counts: Int32Array, left: Float64Array): number {
   let times = Infinity;
   counts.forEach((count, item) => {
     if (count > 0) times = Math.min(times, Math.floor(at(left, item) / count));

@@ -1,15 +1,17 @@
-import { construct } from './construct.ts';
+import { packSeeded } from './pack-seeded.ts';
 import type { FlatProblem } from '../problem/fill.ts';
-import type { Packing, PackingItem } from '../problem/problem.ts';
+import type { Packing } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
 /** How far a round moves what an item is worth towards what its nodes cost. */
 const STEP = 0.3;
 /** Rounds without a better packing after which it stops: later ones hardly ever find one. */
-const PATIENCE = 12;
+const PATIENCE = 40;
 
-/** What pods are worth at the fluid prices, and the work that may be spent. */
+/** What is packed, what pods are worth at the fluid prices, and the work that may be spent. */
 export interface Correction {
+  /** Pods per item. */
+  readonly demand: Float64Array;
   readonly fluid: Float64Array;
   readonly work: Work;
   /** Is given every packing on the way. */
@@ -17,22 +19,19 @@ export interface Correction {
 }
 
 /**
- * Better packings by construction again and again: items whose nodes cost more than they hold are worth more the next
+ * Better packings, by packing again and again: items whose nodes cost more than they hold are worth more the next
  * time, so that they are packed earlier.
  */
-export function correctValues(
-  flat: FlatProblem,
-  items: ReadonlyArray<PackingItem>,
-  first: Packing,
-  { fluid, work, keep }: Correction,
-): Packing {
+export function correctValues(flat: FlatProblem, first: Packing, { demand, fluid, work, keep }: Correction): Packing {
   keep(first);
   let best = first;
   let last = first;
   let worth = fluid;
   for (let round = 0, idle = 0; work.left > 0 && idle < PATIENCE; round++) {
     worth = corrected(flat, { worth, fluid }, last, 1 + (round % 3));
-    last = construct(flat, items, { worth, work });
+    const next = packSeeded(flat, { demand, worth, work });
+    if (next === null) break;
+    last = next;
     keep(last);
     idle = last.cost < best.cost ? 0 : idle + 1;
     if (last.cost < best.cost) best = last;
@@ -40,7 +39,7 @@ export function correctValues(
   return best;
 }
 
-/** Items on nodes that cost more than they hold are worth more, so that the next construction takes them first. */
+/** Items on nodes that cost more than they hold are worth more, so that the next packing takes them first. */
 function corrected(
   flat: FlatProblem,
   { worth, fluid }: { readonly worth: Float64Array; readonly fluid: Float64Array },

@@ -1,14 +1,16 @@
 import { at } from '../../quantity/at.ts';
-import { cheapestHolding, construct } from '../first/construct.ts';
+import { cheapestHolding } from '../first/construct.ts';
+import { packSeeded } from '../first/pack-seeded.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { generateColumns, type Relaxation } from '../columns/generate-columns.ts';
 import { type Pattern, type PatternPool } from '../columns/patterns.ts';
-import type { PackedNode, Packing, PackingItem } from '../problem/problem.ts';
+import type { PackedNode, Packing } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
 export interface Dive {
   readonly flat: FlatProblem;
-  readonly items: ReadonlyArray<PackingItem>;
+  /** Pods per item. */
+  readonly demand: Float64Array;
   readonly pool: PatternPool;
   /** What is to be undercut. */
   readonly incumbent: Packing;
@@ -19,15 +21,18 @@ export interface Dive {
 
 /** A fraction this close to the next whole number is taken for it. */
 const WHOLE = 1e-5;
-const ROUNDS_PER_TURN = 30;
+/** More would leave fewer turns, and gain less than these. */
+const ROUNDS_PER_TURN = 5;
+/** Of the fractions in a solution, those that are rounded up before the rest is relaxed anew. */
+const TAKEN_TOGETHER = 0.15;
 
 /**
- * A packing from the relaxation: takes what is whole in its solution, relaxes the rest anew, rounds a fraction up where
- * nothing is whole, and so on. In every turn the rest is also constructed greedily with the relaxation's values. The best
+ * A packing from the relaxation: takes what is whole in its solution, relaxes the rest anew, rounds some fractions up where
+ * nothing is whole, and so on. In every turn the rest is also packed for itself, by the relaxation's values. The best
  * of all those; the incumbent when none is cheaper.
  */
-export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: Relaxation): Packing {
-  const left = Float64Array.from(items, ({ count }) => count);
+export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: Relaxation): Packing {
+  const left = demand.slice();
   const nodes: Array<PackedNode> = [];
   let best = incumbent;
   let cost = 0;
@@ -35,10 +40,9 @@ export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: R
   // Every turn packs at least one pod.
   while (work.left > 0) {
     const isWhole = takeWhole(flat, relaxation, left, nodes);
-    const taken = isWhole || takeFraction(flat, relaxation, { left, nodes, turn });
+    const taken = isWhole || takeFractions(flat, relaxation, { left, nodes, turn });
     cost = nodes.reduce((sum, { bin, times }) => sum + times * at(flat.prices, bin), 0);
-    const rest = items.map((item, index) => ({ ...item, count: at(left, index) }));
-    const completed = complete(flat, rest, relaxation.values, work);
+    const completed = complete(flat, left, relaxation.values, work);
     if (completed !== null && cost + completed.cost < best.cost) {
       best = { nodes: [...nodes, ...completed.nodes], cost: cost + completed.cost, left: completed.left };
     }
@@ -57,15 +61,9 @@ export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: R
   return best;
 }
 
-function complete(
-  flat: FlatProblem,
-  rest: ReadonlyArray<PackingItem>,
-  values: Float64Array,
-  work: Work,
-): Packing | null {
+function complete(flat: FlatProblem, demand: Float64Array, values: Float64Array, work: Work): Packing | null {
   const worth = values.map((value) => Math.max(value, 1e-3));
-  const packing = construct(flat, rest, { worth, work });
-  return packing.left.some((count) => count > 0) ? null : packing;
+  return packSeeded(flat, { demand, worth, work });
 }
 
 /** Takes every pattern as often as the solution has it wholly; false when none is whole. */
@@ -78,14 +76,21 @@ function takeWhole(flat: FlatProblem, relaxation: Relaxation, left: Float64Array
   return taken;
 }
 
-function takeFraction(
+/** Rounds the largest fractions up, those after `turn` of them; after the first, only what is left wholly. False when there are none. */
+function takeFractions(
   flat: FlatProblem,
   relaxation: Relaxation,
   { left, nodes, turn }: { left: Float64Array; nodes: Array<PackedNode>; turn: number },
 ): boolean {
   const fractions = solutionOf(relaxation);
-  const chosen = fractions[Math.min(turn, fractions.length - 1)];
-  return chosen !== undefined && takePattern(flat, chosen.pattern, 1, { left, nodes });
+  const from = Math.min(turn, fractions.length - 1);
+  const several = Math.max(1, Math.floor(fractions.length * TAKEN_TOGETHER));
+  let taken = false;
+  for (const { pattern } of fractions.slice(Math.max(0, from), from + several)) {
+    const isLeft = pattern.rows.every((item, i) => at(left, item) >= at(pattern.amounts, i));
+    if (!taken || isLeft) taken = takePattern(flat, pattern, 1, { left, nodes }) || taken;
+  }
+  return taken;
 }
 
 interface Amount {

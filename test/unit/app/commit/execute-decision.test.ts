@@ -5,7 +5,7 @@ import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { toQueueMessages } from '../../../../shared/contract/messages/queue-messages.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
-import { START, type Sent, decisionOf, namesIn, smallCluster } from '../../../kit/app/small-cluster.ts';
+import { START, type Sent, decisionOf, denying, namesIn, smallCluster } from '../../../kit/app/small-cluster.ts';
 
 const names = Array.from({ length: 600 }, (_, index) => `general-${String(index).padStart(3, '0')}`);
 const SILENCE_MS = 8_000;
@@ -261,4 +261,19 @@ test('no machine is asked for in the name of a claim that could not be made', as
   await resumeNow(ports);
   expect(claims()).toEqual(['general-1', 'general-2']);
   expect(sent.map(({ hint }) => namesIn(hint))).toEqual([['general-1', 'general-2']]);
+});
+
+test('no machine is asked for in the place of nodes that stay, as another that should come could not be made', async () => {
+  const cluster = emptied();
+  cluster.addReady('a');
+  const { ports, sent, outside, stateOf } = cluster;
+  outside.deny = denying('POST', '/nodeclaims/general-2');
+  const uid = cluster.server.get('nodeclaims', 'a')?.metadata.uid ?? '';
+  const removal = { reason: 'Expired', claims: [{ name: 'a', uid, node: 'aks-a' }] } as const;
+  const decision = { ...decisionOf(['general-1', 'general-2']), removal };
+  await ports.decisions.put(decision);
+  await ports.ledger.commit(await ports.ledger.read(), decision.name);
+  expect(await resumeNow(ports)).toMatchObject({ executed: true });
+  expect([stateOf('a'), stateOf('general-1'), stateOf('general-2')]).toEqual(['there', 'leaving', 'gone']);
+  expect(sent.flatMap(({ hint }) => namesIn(hint))).toEqual([]);
 });

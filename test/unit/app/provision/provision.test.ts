@@ -425,6 +425,37 @@ describe('the pods of a claim keep their place on it [M01]', () => {
   });
 });
 
+test('a node that a policy lets nobody open takes who has room there beside its own: they may pass its taint', async () => {
+  const made = cluster('a');
+  made.outside.types = [size('Standard_D2_v5', 2, 8, 100_000)];
+  Object.assign(made.ports, { reservesNodes: true });
+  await provision(made.ports);
+  const [name = ''] = made.claims();
+  const registered = [since(made.clock.now(), 'Registered'), since(made.clock.now(), 'WriteDenied')];
+  made.server.patch(
+    'nodeclaims',
+    name,
+    { status: { providerID: `azure://${name}`, conditions: registered } },
+    'status',
+  );
+  const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.sh/registered': 'true' };
+  const reserved = { key: 'nodewright.dev/reserved', value: name, effect: 'NoSchedule' };
+  made.addNode(name, { taints: [reserved], labels, status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
+  made.server.patch('pods', 'default/a', { spec: { nodeName: `aks-${name}` } }, 'object');
+  made.addPod('late', '500m');
+  const tolerations = () => made.server.get('pods', 'default/late')?.spec?.['tolerations'] as unknown;
+  // Whose write is lost is let in a minute later.
+  made.outside.deny = ({ method, path }) =>
+    method === 'PATCH' && path.endsWith('/pods/late') ? { status: 503, body: {} } : null;
+  made.clock.advance(60_000);
+  expect(await provision(made.ports)).toMatchObject({ kind: 'nothing-to-launch', left: 0 });
+  expect(tolerations()).toBeUndefined();
+  made.outside.deny = () => null;
+  made.clock.advance(60_000);
+  await provision(made.ports);
+  expect(tolerations()).toEqual([{ ...reserved, operator: 'Equal' }]);
+});
+
 test('a pool whose requirements nobody meets makes no claim', async () => {
   const { ports, server, claims } = cluster('a');
   const requirements = [onDemand, { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['Z'] }];

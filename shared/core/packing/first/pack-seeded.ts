@@ -1,0 +1,113 @@
+import { at } from '../../quantity/at.ts';
+import { fillBest } from '../knapsack/fill-best.ts';
+import { knapsackOf } from '../knapsack/knapsack-of.ts';
+import { relaxedValue, relaxKnapsack } from '../knapsack/relax-knapsack.ts';
+import type { FlatProblem } from '../problem/fill.ts';
+import type { PackedNode, Packing } from '../problem/problem.ts';
+import type { Work } from '../problem/work.ts';
+import { cheapestHolding, timesWithin } from './construct.ts';
+
+/** What is packed, and by which values. */
+export interface Seeding {
+  /** Pods per item. */
+  readonly demand: Float64Array;
+  /** What a pod of each item is worth, in micro-USD per hour. */
+  readonly worth: Float64Array;
+  readonly work: Work;
+}
+
+/**
+ * Search nodes for a size: with a tenth of them nodes are left with holes, and fractions of what is packed cost a percent more; with three
+ * times as many each packing takes twice as long.
+ */
+const SEARCH_NODES = 4_000;
+/** Of a size's price: a filling that is worth so little more is not looked for. */
+const STEP = 1e-3;
+
+/**
+ * Buys node after node, each for one pod of the item that is worth most of what is left and for what goes best with it, in the size that
+ * is worth most per price then. So the pods that are hard to place have their pick of the others. Remembers, as `construct`, where one
+ * more node could have held all the rest. Null where work ends before all are packed, or one of them fits no bin.
+ */
+export function packSeeded(flat: FlatProblem, { demand, worth, work }: Seeding): Packing | null {
+  const left = Float64Array.from(demand);
+  const run: Run = { flat, worth, work, left, reach: new Float64Array(flat.bins).fill(Infinity) };
+  const none = new Int32Array(flat.items);
+  const nodes: Array<PackedNode> = [];
+  let cost = 0;
+  let ending: Pick<Packing, 'nodes' | 'cost'> | null = null;
+  const seeds = [...demand.keys()].toSorted((a, b) => at(worth, b) - at(worth, a) || a - b);
+  for (const seed of seeds) {
+    // Each turn packs at least one pod of the item.
+    while (at(left, seed) > 0) {
+      const last = cheapestHolding(flat, left);
+      if (last !== -1 && (ending === null || cost + at(flat.prices, last) < ending.cost)) {
+        const rest = { bin: last, counts: Int32Array.from(left), times: 1 };
+        ending = { cost: cost + at(flat.prices, last), nodes: [...nodes, rest] };
+      }
+      const node = work.left > 0 ? bestAround(run, seed) : null;
+      if (node === null) return ending === null ? null : { ...ending, left: none };
+      nodes.push(node);
+      cost += at(flat.prices, node.bin) * node.times;
+      node.counts.forEach((count, item) => (left[item] = at(left, item) - count * node.times));
+    }
+  }
+  return ending !== null && ending.cost < cost ? { ...ending, left: none } : { nodes, cost, left: none };
+}
+
+interface Run {
+  readonly flat: FlatProblem;
+  readonly worth: Float64Array;
+  readonly work: Work;
+  readonly left: Float64Array;
+  /** Per bin: no filling with what was left when it was last looked at is worth more per price. Less is left since. */
+  readonly reach: Float64Array;
+}
+
+interface Filled {
+  readonly bin: number;
+  readonly counts: Int32Array;
+  readonly ratio: number;
+}
+
+/** The node with one pod of the item that is worth most per price, as often as there are pods for it; null when no bin holds one. */
+function bestAround(run: Run, seed: number): PackedNode | null {
+  const { flat, left, reach } = run;
+  const open = [...reach.keys()].filter((bin) => flat.admits[bin * flat.items + seed] === 1);
+  let best: Filled | null = null;
+  while (open.length > 0) {
+    const place = open.reduce((most, bin, index) => (at(reach, bin) > at(reach, open[most] ?? 0) ? index : most), 0);
+    const [bin = 0] = open.splice(place, 1);
+    if (best !== null && at(reach, bin) <= best.ratio) break;
+    best = fillAround(run, seed, bin, best) ?? best;
+  }
+  if (best === null) return null;
+  const cheapest = cheapestHolding(flat, best.counts);
+  return { bin: cheapest === -1 ? best.bin : cheapest, counts: best.counts, times: timesWithin(best.counts, left) };
+}
+
+/** The size filled around one pod of the item; null when it cannot hold that, or is worth no more per price than `best`. */
+function fillAround(
+  { flat, worth, work, left, reach }: Run,
+  seed: number,
+  bin: number,
+  best: Filled | null,
+): Filled | null {
+  const price = Math.max(1, at(flat.prices, bin));
+  const knapsack = knapsackOf(flat, bin, worth, left);
+  if (at(knapsack.limits, seed) === 0) return null;
+  reach[bin] = Math.min(at(reach, bin), relaxedValue(knapsack, relaxKnapsack(knapsack)) / price);
+  work.left -= 8 * flat.items * (flat.width + 1);
+  if (best !== null && at(reach, bin) <= best.ratio) return null;
+  const own = at(worth, seed);
+  const limits = knapsack.limits.slice();
+  limits[seed] = at(limits, seed) - 1;
+  const free = knapsack.free.map((amount, k) => amount - at(flat.requests, seed * flat.width + k));
+  const above = best === null ? 0 : Math.max(0, best.ratio * price - own);
+  const effort = { above, step: price * STEP, maxNodes: SEARCH_NODES, isDeep: false };
+  const { value, counts } = fillBest({ ...knapsack, limits, free }, effort, work);
+  const ratio = (value + own) / price;
+  if (best !== null && ratio <= best.ratio) return null;
+  counts[seed] = at(counts, seed) + 1;
+  return { bin, counts, ratio };
+}
