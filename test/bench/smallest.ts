@@ -10,6 +10,7 @@ const SMALLEST: Readonly<Record<string, ReadonlyArray<string>>> = {
   'nodes/existing-nodes': ['10', 'web-100-s1', 'D+nap'],
   'nodes/large-disruption': ['10'],
   'planning/decision': ['20'],
+  'planning/diverse': ['trace-no-gpus,zones', '10', '1', '100000'],
   'planning/explain-cheaper': ['5'],
   'planning/first-plan': ['web-100-s1', 'D+nap', '1'],
   'planning/five-way': ['20'],
