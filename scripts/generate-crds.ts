@@ -4,10 +4,10 @@ import { renderCrd } from '../shared/contract/api/schema/crd.ts';
 import type { KindDefinition } from '../shared/contract/api/schema/kind.ts';
 import { kinds } from '../shared/contract/api/parse.ts';
 
-/** For kubectl, and for the chart, which reads no file outside its own folder. */
-const folders = ['../infra/crds/', '../infra/chart/definitions/'].map((path) => new URL(path, import.meta.url));
+/** In the chart, which reads no file outside its own folder; kubectl takes them from there too. */
+const folder = new URL('../infra/chart/definitions/', import.meta.url);
 
-/** The files of each folder, by name. A unit test compares them with what is there. */
+/** The files of the folder, by name. A unit test compares them with what is there. */
 export function renderCrdFiles(): ReadonlyMap<string, string> {
   return new Map(kinds.map((kind) => [fileNameOf(kind), renderFile(kind)]));
 }
@@ -24,10 +24,8 @@ function renderFile(kind: KindDefinition): string {
 
 /** Writes the CRDs. */
 export async function generateCrds(): Promise<void> {
-  for (const folder of folders) {
-    await mkdir(folder, { recursive: true });
-    await Promise.all([...renderCrdFiles()].map(([name, content]) => writeFile(new URL(name, folder), content)));
-  }
+  await mkdir(folder, { recursive: true });
+  await Promise.all([...renderCrdFiles()].map(([name, content]) => writeFile(new URL(name, folder), content)));
 }
 
 if (import.meta.main) await generateCrds();

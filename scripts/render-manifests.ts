@@ -21,7 +21,7 @@ const placeholders = {
   },
   image: { repository: 'myregistry.azurecr.io/nodewright-relay' },
   namespace: { create: true },
-  // They are in infra/crds.
+  // They are in infra/chart/definitions.
   crds: { install: false },
 };
 

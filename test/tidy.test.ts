@@ -141,6 +141,37 @@ test('no file imports itself round about, types included', () => {
   expect(circles.filter((circle) => !knownCircles.some((folder) => circle.startsWith(folder)))).toEqual([]);
 });
 
+test('CONTRIBUTING has a row for every folder, and says who may import whom as it is held here', () => {
+  const page = readFileSync('CONTRIBUTING.md', 'utf8');
+  const [places = '', imports = ''] = page.slice(page.indexOf('## Where things live')).split('## Who may import whom');
+  const named = rowsOf(places).flatMap(([names = '']) => codeIn(names).map((name) => name.replace(/\/$/, '')));
+  const within = ['shared', 'test'].flatMap((folder) => foldersIn(folder).map((name) => `${folder}/${name}`));
+  const wanted = [...foldersIn('.').filter((name) => !['shared', 'test'].includes(name)), ...within];
+  expect(named.toSorted()).toEqual([...wanted, 'shared/composition.ts'].toSorted());
+  const said = rowsOf(imports.split('\n## ')[0] ?? '').flatMap(([from = '', to = '']) =>
+    codeIn(from).map((name) => [name, codeIn(to)]),
+  );
+  expect(Object.fromEntries(said)).toEqual(allowed);
+});
+
+test('the folders of the use cases, the relay and the adapter to Azure stand in the order that the page on architecture has', () => {
+  const page = readFileSync('docs/architecture.md', 'utf8');
+  const [, code = ''] = page.split('## Where the code is');
+  for (const table of (code.split('\n## ')[0] ?? '').split('\n\n').filter((part) => part.startsWith('| '))) {
+    const [head, ...rows] = table.split('\n').map((row) => codeIn(row.split('|')[1] ?? '')[0] ?? '');
+    const [area = '', order] = [head, rows.filter((name) => name !== '')];
+    expect(order.toSorted(), area).toEqual(foldersIn(area));
+    const folderOf = (file: string): number => order.indexOf(relative(area, file).split('/')[0] ?? '');
+    const own = files.filter((file) => file.startsWith(`${area}/`) && folderOf(file) !== -1);
+    const climbing = own.flatMap((file) =>
+      targetsOf(file)
+        .filter((target) => target.startsWith(`${area}/`) && folderOf(target) > folderOf(file))
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(climbing).toEqual([]);
+  }
+});
+
 test('a package is named in one folder only, and the core names none', () => {
   expect(files.flatMap(strayPackages)).toEqual([]);
 });
@@ -241,6 +272,25 @@ function targetsOf(file: string): ReadonlyArray<string> {
     .map((specifier) => relative('.', resolve(dirname(file), specifier)));
   targets.set(file, found);
   return found;
+}
+
+/** The cells of the rows of a page's tables, heads left out. */
+function rowsOf(text: string): ReadonlyArray<ReadonlyArray<string>> {
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.map((row) => row.split('|').slice(1, -1));
+}
+
+function codeIn(text: string): ReadonlyArray<string> {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+/** Folders that are in the repository: what is built, installed or hidden is not. */
+function foldersIn(folder: string): ReadonlyArray<string> {
+  const all = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return all
+    .map(({ name }) => name)
+    .filter((name) => !/^\.|^node_modules$|^dist|^coverage$/.test(name))
+    .toSorted();
 }
 
 function rankOf(file: string): number {

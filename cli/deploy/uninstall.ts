@@ -38,7 +38,7 @@ export async function uninstall(options: DeployOptions, machine: Machine): Promi
     const answer = ask(['deployment', 'sub', 'delete', '--name', record.name]);
     if (answer.kind !== 'answer') throw new Stopped(sayItHere(explainRefusal(`forget ${record.name}`, answer)));
   });
-  say('\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f infra/crds.');
+  say('\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f infra/chart/definitions.');
 }
 
 function commandsOf(known: Known): ReadonlyArray<string> {

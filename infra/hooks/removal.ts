@@ -12,7 +12,9 @@ const environment = { ...ofAzd(), ...process.env };
 if (process.argv.includes('--yes')) {
   try {
     remove(environment, { ask: azIn(process.cwd()), say: console.log, now: Date.now, sleep: hold });
-    console.log('\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f infra/crds.');
+    console.log(
+      '\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f infra/chart/definitions.',
+    );
   } catch (error) {
     console.error(`✗ ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;

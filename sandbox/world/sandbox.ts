@@ -261,7 +261,7 @@ async function settled<A, B>(first: Promise<A>, ...others: ReadonlyArray<Promise
 
 /** The custom resources and the namespace of a deployment. */
 async function installKinds({ root }: SandboxOptions, { kubeconfig }: Cluster): Promise<void> {
-  await applyManifests(kubeconfig, readManifests([join(root, 'infra/crds')]));
+  await applyManifests(kubeconfig, readManifests([join(root, 'infra/chart/definitions')]));
   await untilServed(kubeconfig);
   await applyManifests(kubeconfig, [namespaceManifest]);
 }

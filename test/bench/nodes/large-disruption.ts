@@ -20,7 +20,7 @@ import {
 
 /**
  * What a look of the function `disrupt` takes at large clusters, from the bytes of a snapshot, in a process of its own:
- * `node test/bench/nodes/large-disruption.ts [part of a load's name]`. `disrupt` is the use case itself over ports in memory: gathering, both
+ * `node test/bench/nodes/large-disruption.ts [part of a load's name, or nodes]`. `disrupt` is the use case itself over ports in memory: gathering, both
  * planners, audits, commit. Beside it stand its stages, the audit of the first step, which is what a look begins, that of the whole plan, for
  * which only the command line asks, and the same cluster at rest: once everything that was planned has been done.
  */
@@ -97,6 +97,13 @@ function endsOf({ steps, replacements }: DisruptionPlan): Parameters<typeof appl
   };
 }
 
+/** A number is a cluster of so many nodes, other text a part of a load's name. */
+function loadsNamed(text: string): typeof LOADS {
+  const nodes = Number(text);
+  if (text === '' || !Number.isInteger(nodes)) return LOADS.filter(([name]) => name.includes(text));
+  return [[`${text} nodes at 30 %`, { nodes, pods: nodes * 30, use: 0.3, apps: Math.ceil(nodes / 3), seed: 1 }]];
+}
+
 const MODES = { look, stages };
 
 function inProcess(file: string, mode: keyof typeof MODES): void {
@@ -116,7 +123,7 @@ if (mode === 'look' || mode === 'stages') print(await MODES[mode](readFileSync(f
 else {
   const folder = mkdtempSync(join(tmpdir(), 'large-disruption-'));
   try {
-    for (const [name, cluster] of LOADS.filter(([one]) => one.includes(first))) {
+    for (const [name, cluster] of loadsNamed(first)) {
       const file = join(folder, 'snapshot');
       const bytes = scaledDownSnapshot(cluster);
       writeFileSync(file, bytes);

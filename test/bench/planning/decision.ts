@@ -26,7 +26,7 @@ import { portsInMemory } from '../kit/ports-in-memory.ts';
 
 /**
  * What a decision takes, stage by stage, from the bytes of a snapshot to the bodies of its claims:
- * `node test/bench/planning/decision.ts`. Ports are in memory, all else is what the functions run. Prints for each load and stage
+ * `node test/bench/planning/decision.ts [diverse pods, and these alone]`. Ports are in memory, all else is what the functions run. Prints for each load and stage
  * the time in a process that has just begun, and the fastest of several in one that is warm; and beside their sum what
  * `provision` takes as a whole. Sizes and prices come ready-made: reading them is a port's work.
  */
@@ -37,7 +37,9 @@ interface Load {
   readonly pool: NodePool;
 }
 
-const DIVERSE = 10_000;
+/** Null: all loads. */
+const given = /^\d+$/.test(process.argv[2] ?? '') ? Number(process.argv[2]) : null;
+const DIVERSE = given ?? 10_000;
 const LARGE = { nodes: 5_000, each: 30, waiting: 10_000, apps: 60, isMixed: true };
 const WARM_RUNS = 5;
 
@@ -186,11 +188,11 @@ function compare(load: Load, index: number, folder: string): void {
 
 const [file, index = '0', mode] = process.argv.slice(2);
 const chosen = LOADS[Number(index)];
-if (file !== undefined && chosen !== undefined) await measure(file, chosen, mode === 'whole');
+if (given === null && file !== undefined && chosen !== undefined) await measure(file, chosen, mode === 'whole');
 else {
   const folder = mkdtempSync(join(tmpdir(), 'decision-bench-'));
   try {
-    LOADS.forEach((load, at) => compare(load, at, folder));
+    LOADS.slice(0, given === null ? LOADS.length : 1).forEach((load, at) => compare(load, at, folder));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -7,7 +7,7 @@ import { startControlPlane } from '../../../sandbox/kubernetes/control-plane/con
 import { relaySuite } from './relay-suite.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'];
-const crdFolder = join(import.meta.dirname, '../../../infra/crds');
+const crdFolder = join(import.meta.dirname, '../../../infra/chart/definitions');
 const crds = readdirSync(crdFolder).map((name) => parse(readFileSync(join(crdFolder, name), 'utf8')) as unknown);
 
 if (assets === undefined) {

@@ -47,7 +47,7 @@ describe.skipIf(assets === undefined)('nodewright plan beside a real API server'
 
   beforeAll(async () => {
     controlPlane = await startControlPlane({ assets: assets ?? '', folder, with: ['kube-controller-manager'] });
-    await kubectl('apply', '--server-side', '-f', join(root, 'infra/crds'));
+    await kubectl('apply', '--server-side', '-f', join(root, 'infra/chart/definitions'));
     await kubectl('wait', '--for=condition=Established', 'crds', '--all', '--timeout=60s');
     for (const file of manifests) await kubectl('apply', '-f', file);
     for (let poll = 0; poll < POLLS_MAX; poll++) {

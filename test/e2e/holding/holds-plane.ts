@@ -86,7 +86,7 @@ export async function startHoldsPlane(assets: string, folder: string, care: () =
   const connection = connect(controlPlane.kubeconfig);
   const kubectl = (...args: ReadonlyArray<string>) =>
     run(join(assets, 'kubectl'), ['--kubeconfig', controlPlane.kubeconfigPath, ...args]);
-  await kubectl('apply', '--server-side', '-f', join(root, 'infra/crds'));
+  await kubectl('apply', '--server-side', '-f', join(root, 'infra/chart/definitions'));
   await kubectl('wait', '--for=condition=Established', 'crds', '--all', '--timeout=60s');
   await createPool(connection);
   // Planning again counts on nodes that have settled; this clock need not wait for that.

@@ -55,7 +55,7 @@ test('every command of npm start that a page shows is understood', () => {
 });
 
 test('every example, script and test that a page names is there', () => {
-  const named = findAll(/\b((?:examples|scripts|test|infra|shared|sandbox|cli)\/[\w./-]*\w)/g);
+  const named = findAll(/\b((?:examples|scripts|test|infra|shared|sandbox|cli|relay)\/[\w./-]*\w)/g);
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter(([, path]) => !existsSync(join(root, path)))).toEqual([]);
 });

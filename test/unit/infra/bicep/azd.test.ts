@@ -154,7 +154,7 @@ describe('the relay', () => {
       architectures: [],
     });
     expect(valuesOf({}, theirs)).toMatchObject({ crds: { install: false } });
-    expect(tellForeign(theirs)[1]).toContain('infra/crds/autoscaling.x-k8s.io_capacitybuffers.yaml');
+    expect(tellForeign(theirs)[1]).toContain('infra/chart/definitions/autoscaling.x-k8s.io_capacitybuffers.yaml');
     const ours = readCluster([`${crd}/nodepools.karpenter.sh\n`, `${crd}/nodepools.karpenter.sh\n`], files);
     expect(ours.foreign).toEqual([]);
     expect(valuesOf({}, ours)).not.toHaveProperty('crds');
