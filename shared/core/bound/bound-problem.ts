@@ -4,6 +4,7 @@ import { flagsOf } from '../packing/problem/flags.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem/problem.ts';
 import { binsOf, mergeAlike, type PriceKind } from '../placing/together/bulk.ts';
 import { perNodeOf } from '../placing/together/bulk-groups.ts';
+import { MOST_SHARED_PORTS, sharedPorts, withOnePort, withPorts } from '../placing/together/shared-ports.ts';
 import { at } from '../quantity/at.ts';
 import type { Need } from '../placing/state/compile-shape.ts';
 import { restrictTo, sourceFor } from '../offerings/key-source.ts';
@@ -80,43 +81,19 @@ export function boundProblem(
     })
     .filter(({ chosen }) => isShunned || !chosen.shunned);
   const { items, members } = mergeAlike(groups, bins);
-  const ports = sharedPorts(groups);
+  // A port on one address may share a node with the same on another.
+  const ports = sharedPorts(groups, isOnAllAddresses).slice(0, MOST_SHARED_PORTS);
+  const onAll = groups.map(({ need }) => (need.shape.ports.every(isOnAllAddresses) ? { need } : undefined));
   const merged = bins.map(({ usable, price, admits }): PackingBin => ({
     usable: withOnePort(usable, ports.length),
     price,
     admits: flagsOf(members, ([first = 0]) => admits[first] === 1),
   }));
-  const taking = items.map((item, index) => {
-    const own = new Set(portsOf(groups[members[index]?.[0] ?? 0]));
-    return { ...item, requests: Float64Array.of(...item.requests, ...ports.map((port) => (own.has(port) ? 1 : 0))) };
-  });
+  const taking = items.map((item, index) => ({
+    ...item,
+    requests: withPorts(item.requests, onAll[members[index]?.[0] ?? 0], ports),
+  }));
   return { problem: { width: width + ports.length, items: taking, bins: merged }, members, ports: ports.length };
-}
-
-/** What a node has, with one of each host port. */
-export function withOnePort(usable: Float64Array, ports: number): Float64Array {
-  return ports === 0 ? usable : Float64Array.of(...usable, ...new Float64Array(ports).fill(1));
-}
-
-/** Host ports that pods of several groups take: of those of one group there is one per node anyway. */
-function sharedPorts(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<string> {
-  const takers = Map.groupBy(
-    groups.flatMap((group) => [...new Set(portsOf(group))]),
-    (port) => port,
-  );
-  return [...takers]
-    .flatMap(([port, own]) => (own.length > 1 ? [port] : []))
-    .toSorted(byCodeUnit)
-    .slice(0, MOST_PORTS);
-}
-
-/** Each is one more resource to search by. */
-const MOST_PORTS = 6;
-
-/** On all addresses: those on one address may share a node with another's. */
-function portsOf(group: BoundGroup | undefined): ReadonlyArray<string> {
-  const ports = group?.need.shape.ports ?? [];
-  return ports.flatMap((one) => (isOnAllAddresses(one) ? [`${one.port}/${one.protocol}`] : []));
 }
 
 /** The offerings of the pool that pods may be on by any of these needs. */

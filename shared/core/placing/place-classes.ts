@@ -98,7 +98,7 @@ function givesUp(workspace: Workspace, pod: Pod): boolean {
 
 /** May pods of the shape be on any node that has room, as far as rules about other pods, ports and volumes go? */
 function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
-  if (rule === null || rule.spread !== null || rule.perNode !== Infinity) return false;
+  if (rule === null || rule.spread !== null || rule.together !== null || rule.perNode !== Infinity) return false;
   return workspace.nodes.length > 0 && isUnruled(rule.need) && rule.need.shape.attachments.length === 0;
 }
 

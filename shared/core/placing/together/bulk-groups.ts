@@ -2,12 +2,13 @@ import type { Pod } from '../../model/cluster.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { SpreadTerm } from '../state/need-terms.ts';
 import { at } from '../../quantity/at.ts';
-import { takesReserved } from '../../offerings/compile-pool.ts';
+import { cheapestBit, takesReserved } from '../../offerings/compile-pool.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
 import type { Need, PoolOption } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { isOnAllNodes, keySourceOf, restrictTo, sourceFor } from '../../offerings/key-source.ts';
 import { settledValue } from '../state/open-claim.ts';
-import type { PoolState } from '../../offerings/pool-state.ts';
+import type { KeySource, PoolState } from '../../offerings/pool-state.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { counts, countersFor, type Counter } from '../state/topology.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
@@ -40,45 +41,73 @@ export interface BulkRule {
   readonly need: Need;
   readonly perNode: number;
   readonly spread: SpreadTerm | null;
+  /** Of pods that must all be in one domain: where they are. Null: they need not. */
+  readonly together: Counter | null;
+  /** Of pods no two of which may be in one domain: the key. Null: they may, or on no two nodes. */
+  readonly apart: string | null;
 }
 
 /**
  * The rule by which a shape can be packed in bulk; null when its pods must be placed one by one, because their rules look
- * at pods of other shapes that wait too, or they take host ports or labels that pools leave open.
+ * at pods of other shapes that wait too, or they take labels that pools leave open.
  */
 export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
   // A reservation holds a number of nodes, which packing does not count.
   if (workspace.pools.some(({ pool }) => takesReserved(pool))) return null;
   const need = bulkNeedOf(workspace, shape);
   if (need === null || hasDeviceClaims(need.shape.shape.spec)) return null;
-  if (need.shape.ports.length > 0 || need.terms.affinity.length > 0) return null;
   if (workspace.pools.some((state) => optionsFor(workspace, state, need).some(({ open }) => open.size > 0)))
     return null;
-  const { spread, antiAffinity } = need.terms;
-  // How many a host may have depends on what the others have.
-  if (spread.some(({ counter }) => counter.crowding !== null)) return null;
-  const own = new Set<Counter>([...spread.map(({ counter }) => counter), ...antiAffinity]);
-  const others = countersFor(workspace.topology, shape).filter(
-    (counter) => !own.has(counter) && !ownsAlone(counter, shape),
+  const domains = concernsItselfAlone(workspace, need, shape) ? domainRuleOf(workspace, need) : null;
+  if (domains === null) return null;
+  const isSingle = need.shape.ports.length > 0 || domains.apart !== null;
+  return { need, perNode: isSingle ? 1 : perNodeOf(workspace, need), ...domains };
+}
+
+/** Do its rules look at no pods that wait but those of the shape, and do no others' rules look at these? */
+function concernsItselfAlone(workspace: Workspace, { terms, exclusions }: Need, shape: number): boolean {
+  const { spread, affinity, affinityToSelf, antiAffinity } = terms;
+  if (affinity.length > 0 && !affinityToSelf) return false;
+  const own = new Set<Counter>([...spread.map(({ counter }) => counter), ...antiAffinity, ...affinity]);
+  const others = countersFor(workspace.topology, shape).filter((counter) => !own.has(counter));
+  return (
+    [...others, ...exclusions].every((counter) => ownsAlone(counter, shape)) &&
+    [...own].every((counter) => isAlone(workspace, counter, shape))
   );
-  if (others.length > 0 || need.exclusions.some((exclusion) => !ownsAlone(exclusion, shape))) return null;
-  if (![...own].every((counter) => isAlone(workspace, counter, shape))) return null;
-  if ([...antiAffinity, ...need.exclusions].some(({ key }) => key !== labelKey.hostname)) return null;
-  const overDomains = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
-  if (overDomains.length > 1) return null;
+}
+
+/** What its rules say of domains other than hosts; null where that is more than one thing, or cannot be told of offerings. */
+function domainRuleOf(
+  { pools }: Workspace,
+  { terms, exclusions }: Need,
+): Pick<BulkRule, 'spread' | 'together' | 'apart'> | null {
+  // How many a host may have depends on what the others have.
+  if (terms.spread.some(({ counter }) => counter.crowding !== null)) return null;
+  const spreads = terms.spread.filter(({ counter }) => counter.key !== labelKey.hostname);
+  const apartBy = new Set([...terms.antiAffinity, ...exclusions].map(({ key }) => key));
+  apartBy.delete(labelKey.hostname);
+  if (spreads.length + terms.affinity.length + apartBy.size > 1) return null;
+  const [spread = null] = spreads;
+  const [together = null] = terms.affinity;
+  const [apart = null] = apartBy;
+  const isOf = (key: string, ...kinds: ReadonlyArray<KeySource['kind']>): boolean =>
+    pools.every((state) => kinds.includes(sourceFor(state, key).kind));
   // Packing knows domains by their offerings and sizes; an open label is settled claim by claim.
-  if (overDomains.some(({ counter }) => workspace.pools.some((state) => sourceFor(state, counter.key).kind === 'open')))
-    return null;
-  return { need, perNode: perNodeOf(workspace, need), spread: overDomains[0] ?? null };
+  if (spread !== null && !isOf(spread.counter.key, 'offering', 'type', 'pool')) return null;
+  const key = together?.key ?? apart;
+  return key === null || isOf(key, 'offering') ? { spread, together, apart } : null;
 }
 
 /** Assigns pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
 export function assignDomains(
   workspace: Workspace,
-  { need, perNode, spread }: BulkRule,
+  rule: BulkRule,
   pods: ReadonlyArray<Pod>,
   loads: Map<string, number>,
 ): ReadonlyArray<BulkGroup> {
+  const { need, perNode, spread, together, apart } = rule;
+  if (together !== null) return inOneDomain(workspace, { ...rule, together }, pods, loads);
+  if (apart !== null) return oneInEach(workspace, need, apart, pods);
   if (spread === null) return [{ need, pods, perNode, within: null, split: null }];
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
@@ -109,6 +138,81 @@ export function assignDomains(
   return [...assigned].flatMap(([domain, own]) =>
     own.length === 0 && !isFree ? [] : [{ need, pods: own, perNode, within: { key, domain }, split }],
   );
+}
+
+/**
+ * All pods in the domain where such pods are; in none where there are several, or it can hold none. Where there are none yet, in the one in
+ * which they cost least by what its sizes cost per resource, and of several that cost the same in the one with most such pods:
+ * what one workload leaves free there, another can use.
+ */
+function inOneDomain(
+  workspace: Workspace,
+  { need, perNode, together: { key, byDomain } }: BulkRule & { readonly together: Counter },
+  pods: ReadonlyArray<Pod>,
+  loads: Map<string, number>,
+): ReadonlyArray<BulkGroup> {
+  const taken = [...byDomain].flatMap(([domain, count]) => (count > 0 ? [domain] : []));
+  const all = taken.length > 0 ? taken : [...new Set(workspace.pools.flatMap((state) => domainsIn(state, key)))];
+  const costs = new Map(all.map((domain) => [domain, leastCost(workspace, need, { key, domain })]));
+  const costOf = (domain: string): number => costs.get(domain) ?? Infinity;
+  const loadOf = (domain: string): number => loads.get(`${key}=${domain}`) ?? 0;
+  const [domain] = all
+    .filter((one) => costOf(one) < Infinity)
+    .toSorted((a, b) => costOf(a) - costOf(b) || loadOf(b) - loadOf(a) || byCodeUnit(a, b));
+  if (domain === undefined || taken.length > 1) return [];
+  loads.set(`${key}=${domain}`, loadOf(domain) + at(need.shape.requests, 0) * pods.length);
+  return [{ need, pods, perNode, within: { key, domain }, split: null }];
+}
+
+/** A pod in each domain that has none yet; the others are in no group. */
+function oneInEach(workspace: Workspace, need: Need, key: string, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
+  const counters = [...need.terms.antiAffinity, ...need.exclusions].filter((counter) => counter.key === key);
+  const domains = [...new Set(workspace.pools.flatMap((state) => domainsIn(state, key)))].toSorted(byCodeUnit);
+  const free = domains.filter(
+    (domain) =>
+      counters.every((counter) => countIn(counter, domain) === 0) && canHost(workspace, need, { key, domain }),
+  );
+  return free.flatMap((domain, index) => {
+    const own = pods.slice(index, index + 1);
+    return own.length === 0 ? [] : [{ need, pods: own, perNode: 1, within: { key, domain }, split: null }];
+  });
+}
+
+function domainsIn(state: PoolState, key: string): ReadonlyArray<string> {
+  const source = keySourceOf(state.pool, key);
+  if (source.kind !== 'offering') return [];
+  return source.values.filter((value) => value !== undefined);
+}
+
+/** What a pod of the need costs at least in the domain, were nodes sold in parts; Infinity where nothing holds one. */
+function leastCost(
+  workspace: Workspace,
+  need: Need,
+  within: { readonly key: string; readonly domain: string },
+): number {
+  let least = Infinity;
+  for (const state of workspace.pools) {
+    const offered = offeringsFor(workspace, state, { need, within });
+    if (offered === null) continue;
+    for (const type of state.pool.order) {
+      const bits = at(offered, type);
+      if (bits === 0) continue;
+      const prices = state.pool.catalog.types[type]?.weighedPrices ?? new Float64Array();
+      const bit = cheapestBit(prices, bits);
+      least = Math.min(least, at(prices, bit) * largestShareOf(state, type, bit, need.shape.requests));
+    }
+  }
+  return least;
+}
+
+/** How much of the node one pod takes of what it takes most of. */
+function largestShareOf({ usable }: PoolState, type: number, bit: number, requests: Float64Array): number {
+  const row = (type * MARKETS_MAX + bit) * requests.length;
+  let share = 0;
+  requests.forEach((request, k) => {
+    if (request > 0) share = Math.max(share, request / at(usable, row + k));
+  });
+  return share;
 }
 
 /** The offerings of a pool on which pods of the group can be; null when there are none. */

@@ -43,9 +43,9 @@ function offeredNow(
   return offered.map((mask, type) => holdingBits(state, type, mask, state.nothing, load));
 }
 
-function domainOf(claim: OpenClaim, { spread }: BulkRule): BulkGroup['within'] {
-  if (spread === null) return null;
-  const { key } = spread.counter;
+function domainOf(claim: OpenClaim, { spread, together, apart }: BulkRule): BulkGroup['within'] {
+  const key = spread?.counter.key ?? together?.key ?? apart;
+  if (key === null) return null;
   const domain = settledValue(claim, key);
   return domain === null ? null : { key, domain };
 }

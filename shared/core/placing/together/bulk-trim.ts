@@ -42,6 +42,7 @@ function surplusPod(workspace: Workspace, { need, spread }: BulkRule): Pod | nul
     const [pod] = claim.pods.splice(at, 1);
     if (pod === undefined) continue;
     addVector(claim.load, need.shape.requests, -1);
+    for (const port of need.shape.ports) claim.ports.splice(claim.ports.indexOf(port), 1);
     forgetOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
     return pod;
   }

@@ -5,6 +5,7 @@ import { withShare, type Work } from '../../packing/problem/work.ts';
 import { at } from '../../quantity/at.ts';
 import { capacityOf, cheapestBit, lowestBit } from '../../offerings/compile-pool.ts';
 import { packGroups } from './pack-groups.ts';
+import { byPorts, withOnePort, withPorts } from './shared-ports.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { holdingBits } from '../state/compile-shape.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
@@ -55,7 +56,8 @@ export function placeInBulk(workspace: Workspace, groups: ReadonlyArray<BulkGrou
   return { left, solved };
 }
 
-function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<BulkGroup>, work: Work): PlacedInBulk {
+function packTier(workspace: Workspace, weight: number, all: ReadonlyArray<BulkGroup>, work: Work): PlacedInBulk {
+  const { groups, ports, apart } = byPorts(all);
   const width = workspace.dimensions.names.length;
   const states = workspace.pools.filter(({ pool }) => pool.weight === weight);
   const bins = states.flatMap((state) => {
@@ -66,9 +68,14 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
   const { items, members } = mergeAlike(groups, admitted);
   const merged = admitted.map((bin) => ({
     ...bin,
+    usable: withOnePort(bin.usable, ports.length),
     admits: flagsOf(members, ([first = 0]) => bin.admits[first] === 1),
   }));
-  const problem = { width, items, bins: merged };
+  const taking = items.map((item, index) => ({
+    ...item,
+    requests: withPorts(item.requests, groups[members[index]?.[0] ?? 0], ports),
+  }));
+  const problem = { width: width + ports.length, items: taking, bins: merged };
   const packing = packGroups({ problem, groups, members }, work);
   const queues = members.map((own) =>
     own.flatMap((index) => {
@@ -76,7 +83,7 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
       return group === undefined ? [] : (packing.pods[index] ?? []).map((pod) => ({ pod, group }));
     }),
   );
-  const left: Array<Pod> = [];
+  const left = apart.flatMap(({ pods }) => pods);
   for (const node of packing.nodes) {
     const bin = merged[node.bin];
     if (bin !== undefined) left.push(...openAlike(workspace, bin, node, queues));
@@ -234,8 +241,9 @@ function openAlike(
     narrow(claim, { offered });
     settleOn(claim, { chosen, booked: capacity });
     workspace.claims.push(claim);
-    for (const { pod } of queued) {
+    for (const { pod, group } of queued) {
       claim.pods.push(pod);
+      claim.ports.push(...group.need.shape.ports);
       recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
     }
   }

@@ -5,13 +5,20 @@ import { auditPlan } from '../../../../shared/core/audit/audit-plan.ts';
 import { parseAmounts } from '../../../../shared/kubernetes/text/quantity.ts';
 import { instant, microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { mergeClaims } from '../../../../shared/core/placing/together/merge-claims.ts';
-import { join, emptyClaim, offeringsAt, type OpenClaim } from '../../../../shared/core/placing/state/open-claim.ts';
+import {
+  join,
+  emptyClaim,
+  offeringsAt,
+  settledValue,
+  type OpenClaim,
+} from '../../../../shared/core/placing/state/open-claim.ts';
 import { joiningOf } from '../../../../shared/core/placing/state/joining.ts';
 import { pendingPods } from '../../../../shared/core/present/pending-pods.ts';
-import { guardFor, isUnruled } from '../../../../shared/core/placing/one-by-one/place.ts';
+import { guardFor } from '../../../../shared/core/placing/one-by-one/place.ts';
 import { planProvisioning } from '../../../../shared/core/plan-provisioning.ts';
 import { amountOf } from '../../../../shared/core/offerings/pool-state.ts';
 import type { ProvisioningInput } from '../../../../shared/core/model/provisioning-input.ts';
+import { lookedAtKeys } from '../../../../shared/core/placing/together/settled-alike.ts';
 import { recordOnClaim } from '../../../../shared/core/placing/state/topology.ts';
 import {
   costOf,
@@ -71,8 +78,9 @@ function oneNodeEach(given: ProvisioningInput): Workspace {
   return workspace;
 }
 
-const isRuled = ({ needs }: Workspace, claim: OpenClaim): boolean =>
-  claim.pods.some(({ shape: index }) => (needs.get(index) ?? []).some((need) => !isUnruled(need)));
+/** What rules about the pods of `claim` see of the labels of a node; null where they look at hosts. */
+const labelsSeen = (workspace: Workspace, { pods: own }: OpenClaim, node: OpenClaim): ReadonlyArray<unknown> =>
+  own.map(({ shape: index }) => lookedAtKeys(workspace, index)?.map((key) => settledValue(node, key)) ?? null);
 
 test('joined claims hold the same pods, cost no more, and each is an offering that holds its own', slow, () => {
   let joined = 0;
@@ -91,7 +99,11 @@ test('joined claims hold the same pods, cost no more, and each is an offering th
         const { chosen, load, bits } = claim;
         expect((offeringsAt(claim, chosen?.type ?? 0) >> (chosen?.bit ?? 0)) & 1).toBe(1);
         const parts = before.filter((one) => one.pods.some((pod) => claim.pods.includes(pod)));
-        if (parts.length > 1) expect(isRuled(workspace, claim)).toBe(false);
+        if (parts.length > 1) {
+          const seen = labelsSeen(workspace, claim, claim);
+          expect(seen).not.toContain(null);
+          for (const part of parts) expect(labelsSeen(workspace, claim, part)).toEqual(seen);
+        }
         expect([...load]).toEqual([...load].map((_, k) => parts.reduce((sum, part) => sum + (part.load[k] ?? 0), 0)));
         for (const part of parts) {
           expect(part.bits & bits).toBe(bits);
