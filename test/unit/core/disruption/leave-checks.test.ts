@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
-import type { PodShape } from '../../../../shared/core/model/cluster.ts';
+import type { Pod, PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { DisruptionStep } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import type { DisruptionInput, Rollout } from '../../../../shared/core/model/disruption-input.ts';
@@ -433,6 +433,10 @@ describe('budgets', () => {
     expect(broken(clusterOf([node('a'), node('b')], '0'), reason)).toEqual(['budget']);
   });
 
+  test.each(['x5%', '5%x', 'many'])('that cannot be read, like %s, let none go', (nodes) => {
+    expect(broken(clusterOf([node('a'), node('b')], nodes), 'Empty')).toEqual(['budget']);
+  });
+
   test.each(['Expired', 'Unhealthy', 'StaticSurplus'] as const)('are not asked for %s', (reason) => {
     expect(broken(clusterOf([node('a'), node('b')], '0'), reason)).toEqual([]);
   });
@@ -520,5 +524,48 @@ describe('behind a new image, while others of its pool are to try it first, a no
       const owner = { apiVersion: 'apps/v1', kind, name: 'd', uid: 'd' };
       expect(waits('ImageDrift', halted, { ...shapes[0], owner } as PodShape)).toEqual([]);
     }
+  });
+
+  describe('that has drifted, whatever it says beside that,', () => {
+    const also = (one: Machine): Machine => {
+      const conditions = [{ type: 'Consolidatable', status: 'True' }, ...(one.claim.status?.conditions ?? [])];
+      return { ...one, claim: { ...one.claim, status: { ...one.claim.status, conditions } } };
+    };
+    const daemon: PodShape = {
+      ...(shapes[0] as PodShape),
+      owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' },
+    };
+    /** What is said where `b` goes, whose pods are of shape 1, a plain one, and of shape 2, of a DaemonSet. */
+    const said = (own: ReadonlyArray<Pod>, reason: DisruptionStep['reason'] = 'Drifted', replicas?: number) => {
+      const general = disruptable();
+      const machines = [node('a'), also(behind('b'))];
+      const given = clusterOf(machines, '100%', {
+        shapes: [...shapes, shapes[0] as PodShape, daemon],
+        pods: [...on('a', 0, 1), ...own],
+        nodePools: [{ ...general, spec: { ...general.spec, ...(replicas === undefined ? {} : { replicas }) } }],
+        disruption: { rollouts: new Map([['general', halted]]) },
+      });
+      const plain = planDisruption(clusterOf([node('a'), node('b')]), instant(NOW));
+      const steps = plain.steps.map((step) => ({ ...step, reason }));
+      return auditDisruption({ ...plain, steps }, given, instant(NOW)).flatMap(({ rule, text }) =>
+        rule === 'blocked' ? [text] : [],
+      );
+    };
+    const waiting = ['step 1: b waits for a canary'];
+
+    test('waits with a pod, also beside those of a DaemonSet, and goes with none but those and such as end', () => {
+      expect(said(on('b', 1, 1))).toEqual(waiting);
+      expect(said([...on('b', 1, 1), ...on('b', 2, 1)])).toEqual(waiting);
+      expect(said([])).toEqual([]);
+      expect(said([...on('b', 1, 1, { deleting: true }), ...on('b', 2, 1)])).toEqual([]);
+    });
+
+    test('waits without one in a pool with a fixed number, where another comes in its place', () => {
+      expect(said([], 'Drifted', 2)).toEqual(waiting);
+    });
+
+    test.each(['Empty', 'Expired'] as const)('goes as %s: nothing new comes for that', (reason) => {
+      expect(said([], reason, reason === 'Empty' ? undefined : 2)).toEqual([]);
+    });
   });
 });
