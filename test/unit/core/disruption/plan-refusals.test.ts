@@ -509,6 +509,114 @@ describe('of a Balanced pool', () => {
   });
 });
 
+describe('a plan of several steps', () => {
+  /** `a`, then `b`, whose pods come to `c`. */
+  function inTurn(count: number, change: (moves: ReadonlyArray<PlannedMove>) => ReadonlyArray<PlannedMove>) {
+    const given = disruptionInput({
+      machines: [machine('a'), machine('b'), machine('c', { cpu: 8 })],
+      shapes: [small],
+      pods: [...on('a', 0, 3), ...on('b', 0, count), ...on('c', 0, 1)],
+      nodePools: [disruptable('general', { consolidationPolicy: 'Balanced' })],
+    });
+    const steps = ['a', 'b'].map((from): DisruptionStep => {
+      const own = on(from, 0, from === 'a' ? 3 : count);
+      const moves = own.map(({ name, uid }) => ({ pod: `default/${name}`, uid, from, to: to('c') }));
+      return { reason: 'Underutilized', remove: [from], create: [], moves: change(moves), saved: 200_000 };
+    });
+    const plan: DisruptionPlan = {
+      ...moved,
+      steps,
+      kept: [{ node: 'c', nodePool: 'general', reason: { kind: 'nothing-cheaper' } }],
+      before: { nodes: 3, cost: microUsdPerHour(800_000) },
+      after: { nodes: 1, cost: microUsdPerHour(400_000) },
+      lowerBound: microUsdPerHour(0),
+    };
+    return auditDisruption(plan, given, instant(NOW)).map(({ rule, text }) => `${rule}: ${text}`);
+  }
+  const same = (moves: ReadonlyArray<PlannedMove>) => moves;
+
+  test('has pods that came in one of them where they are for the next, also by what their disruption counts', () => {
+    expect(inTurn(4, same)).toEqual([]);
+    expect(inTurn(20, same)).toContainEqual(expect.stringContaining('balanced: step 2'));
+  });
+
+  test('says in which of them it breaks a rule', () => {
+    expect(inTurn(4, (moves) => (moves.length === 4 ? moves.slice(1) : moves))).toEqual([
+      'pod-lost: step 2: pod s0-b-0000 has no place',
+    ]);
+  });
+});
+
+describe('a place for pods', () => {
+  const tied = (labels: Readonly<Record<string, string>>) => shape(spec('500m', '1Gi', { nodeSelector: labels }));
+
+  test('has the host name that its node says, which may not be the name of the node', () => {
+    const named = (host: string) => {
+      const { node, claim } = machine(stays);
+      const labels = { ...node.metadata.labels, 'kubernetes.io/hostname': host };
+      return { node: { ...node, metadata: { ...node.metadata, labels } }, claim };
+    };
+    const of = (host: string) =>
+      disruptionInput({
+        machines: [machine(goes), named(host)],
+        shapes: [tied({ 'kubernetes.io/hostname': 'host' }), small],
+        pods: [...on(goes, 0, 3), ...on(stays, 1, 3)],
+      });
+    expect(said(moved, of('host'))).toEqual([]);
+    expect(said(moved, of(stays))).not.toEqual([]);
+  });
+
+  test('is none on a claim that has no node yet, and that the plan does not create', () => {
+    const given = disruptionInput({
+      machines: [machine('a'), machine('b')],
+      shapes: [small],
+      pods: [...on('a', 0, 3), ...on('b', 0, 3)],
+    });
+    const { claim } = machine('soon');
+    const { cluster } = given.provisioning;
+    const { nodeName: _, ...status } = claim.status ?? {};
+    const nodeClaims = [...cluster.nodeClaims, { ...claim, status }];
+    const withClaim = { ...given, provisioning: { ...given.provisioning, cluster: { ...cluster, nodeClaims } } };
+    const target = { kind: 'claim' as const, name: claim.metadata.name };
+    expect(said(moved, withClaim, withMoves([{ ...first, to: target }, ...others]))).toEqual([
+      `target: step 1: ${first.pod} goes to ${claim.metadata.name}, which is not there`,
+    ]);
+  });
+
+  test('is in the reservation that the plan names', () => {
+    const label = 'karpenter.azure.com/capacity-reservation-id';
+    const offerings = ['other', 'r'].map((id) => ({
+      ...offering('westeurope-1', 'reserved', 5),
+      reservation: { id, remaining: 5 },
+      labels: { [label]: id },
+    }));
+    const requirements = [requirement('karpenter.sh/capacity-type', 'In', 'reserved', 'on-demand')];
+    const given = disruptionInput({
+      machines: [machine('a', { cpu: 8 })],
+      shapes: [tied({ [label]: 'r' })],
+      pods: on('a', 0, 1),
+      types: [size('Standard_D2s_v5', 2, 8, 100_000, { offerings }), size('Standard_D8s_v5', 8, 32, 400_000)],
+      nodePools: [disruptable('general', {}, { requirements })],
+    });
+    const in_ = (reservationId: string) =>
+      said(
+        replaced,
+        given,
+        { saved: 399_995 },
+        {
+          replacements: [
+            { ...bought, zone: 'westeurope-1', capacityType: 'reserved', reservationId, price: microUsdPerHour(5) },
+          ],
+          before: { nodes: 1, cost: microUsdPerHour(400_000) },
+          after: { nodes: 1, cost: microUsdPerHour(5) },
+          lowerBound: microUsdPerHour(0),
+        },
+      );
+    expect(in_('r')).toEqual([]);
+    expect(in_('other')).not.toEqual([]);
+  });
+});
+
 describe('what a node costs', () => {
   const offerings = (price: number) => [
     { ...offering('westeurope-1', 'spot', price / 4) },

@@ -5,7 +5,7 @@ import type { Nomination } from '../../../../../shared/core/model/plan.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
 import { emptyPlan } from '../../../../../shared/core/recovery/empty-plan.ts';
 import { node, pods, shape, spec } from '../../build.ts';
-import { disruptionInput, machine, NOW, on, type Machine } from '../build-disruption.ts';
+import { disruptable, disruptionInput, machine, NOW, on, type Machine } from '../build-disruption.ts';
 
 const plain = shape(spec('500m', '1Gi'));
 const owned = (kind: string) => ({ ...plain, owner: { apiVersion: 'v1', kind, name: 'o', uid: 'o' } });
@@ -85,4 +85,21 @@ describe('a pod may come', () => {
   ])('to no node that %s', (_, other) => {
     expect(said([other], to('a'))).toHaveLength(2);
   });
+});
+
+test('nodes that go together for several reasons are as many as the least of their budgets lets go', () => {
+  const machines = [machine('a'), machine('b'), machine('c', { conditions: [{ type: 'Drifted', status: 'True' }] })];
+  const nodes = [
+    { name: 'b', reason: 'Empty' as const },
+    { name: 'c', reason: 'Drifted' as const },
+  ];
+  const found = (least: string) => {
+    const budgets = [
+      { nodes: least, reasons: ['Empty'] },
+      { nodes: '5', reasons: ['Drifted'] },
+    ];
+    const given = disruptionInput({ machines, shapes: [], pods: [], nodePools: [disruptable('general', { budgets })] });
+    return auditRemoval({ nodes, plan: emptyPlan() }, given, instant(NOW)).map(({ rule }) => rule);
+  };
+  expect([found('2'), found('1')]).toEqual([[], ['budget']]);
 });
