@@ -52,11 +52,15 @@ describe('a pod may come', () => {
         node: { ...one.node, spec: { ...one.node.spec, taints: [{ key: 'gpu', effect: 'NoSchedule' }] } },
       })),
     ],
+    [
+      'that says nothing of taints',
+      without((one) => ({ ...one, node: { ...one.node, spec: { providerID: 'azure:///a' } } })),
+    ],
     ['of nobody’s pool, as it is', { node: node('a', 4, 16), claim: machine('z').claim }],
     [
       'of nobody’s pool that says as little as can be',
       {
-        node: { ...node('a', 4, 16), metadata: { name: 'a' }, spec: {} },
+        node: { metadata: { name: 'a' }, status: node('a', 4, 16).status ?? {} },
         claim: machine('z').claim,
       },
     ],
