@@ -70,6 +70,17 @@ describe('a node that was marked', () => {
     });
   });
 
+  test('waits with those that were marked with it, from the last of these marks on', () => {
+    const late = marked('c');
+    const conditions = (late.claim.status?.conditions ?? []).map((one) =>
+      one.type === 'DisruptionReason' ? { ...one, lastTransitionTime: at(SINCE + 2_000) } : one,
+    );
+    const later = { ...late, claim: { ...late.claim, status: { ...late.claim.status, conditions } } };
+    for (const both of [half(marked('b'), [later]), half(later, [marked('b')])]) {
+      expect(begunIn(both.provisioning.cluster)).toMatchObject([{ decision: 'd', sinceMs: SINCE + 2_000 }]);
+    }
+  });
+
   test('waits for a view from five seconds after the mark, to the millisecond', () => {
     expect(judged(half(marked('b')), { seenMs: SINCE + 4_999 })).toMatchObject({ kind: 'wait' });
     expect(judged(half(marked('b')), { seenMs: SINCE + 5_000 })).toMatchObject({ kind: 'remove' });

@@ -160,6 +160,25 @@ describe('a node stays', () => {
   });
 });
 
+describe('of a pool that is held back', () => {
+  const brake = { kind: 'paused', until: null } as const;
+  const paused = (name: string) => ({ disruption: { brakes: new Map([[name, brake]]) } });
+
+  test('no node goes of our own choice, and those go that must', () => {
+    const held = { kind: 'pool-braked', nodePool: 'general', brake };
+    expect(verdict(machine('a'), paused('general'))).toEqual(held);
+    expect(verdict(machine('a', { conditions: [condition('Drifted')] }), paused('general'))).toEqual(held);
+    expect(verdict(machine('a'), paused('other'))).toBe('Underutilized');
+    expect(verdict(born(2, lives), paused('general'))).toEqual(['Expired', NOW]);
+  });
+
+  test('a node that stays anyway says its own reason', () => {
+    expect(verdict(machine('a', { annotations: DO_NOT_DISRUPT }), paused('general'))).toEqual({
+      kind: 'do-not-disrupt',
+    });
+  });
+});
+
 describe('of a pool that never consolidates', () => {
   const never = { nodePools: [disruptable('general', { consolidateAfter: 'Never' })], pods: [] };
   const off = { kind: 'consolidation-off', nodePool: 'general' };
