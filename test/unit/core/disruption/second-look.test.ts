@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { auditRemoval } from '../../../../shared/core/disruption/audit/audit-removal.ts';
-import { begunIn } from '../../../../shared/core/disruption/second-look/begun.ts';
+import { areSlow, begunIn, cordoned } from '../../../../shared/core/disruption/second-look/begun.ts';
 import {
   judgeBegun,
   judgeInParts,
@@ -347,5 +347,117 @@ describe('of several nodes that were marked together', () => {
       ['d', 'take-back'],
     ]);
     expect(parts(three('Underutilized', {}))).toContainEqual(['b', 'remove']);
+  });
+});
+
+describe('what has been begun', () => {
+  const begun = (...machines: ReadonlyArray<Machine>) =>
+    begunIn(disruptionInput({ machines, shapes, pods: [] }).provisioning.cluster).map(({ decision, candidates }) => [
+      decision,
+      candidates.map(({ node }) => node.metadata.name),
+    ]);
+  const reasonOnly = (name: string): Machine => {
+    const { node, claim } = marked(name);
+    const { annotations: _, ...metadata } = claim.metadata;
+    return { node, claim: { ...claim, metadata } };
+  };
+  const decisionOnly = (name: string): Machine => {
+    const { node, claim } = marked(name);
+    return { node, claim: { ...claim, status: { ...claim.status, conditions: [CONSOLIDATABLE] } } };
+  };
+
+  test('is what was marked by one decision, and apart from it what is marked in part', () => {
+    const foreign = { node: machine('f').node, claim: machine('z').claim };
+    expect(begun(marked('b'), machine('a'), marked('c'), foreign)).toEqual([['d', ['b', 'c']]]);
+    expect(begun(reasonOnly('b'))).toEqual([[null, ['b']]]);
+    expect(begun(decisionOnly('b'))).toEqual([[null, ['b']]]);
+    expect(begun(marked('b'), reasonOnly('c'))).toEqual([
+      ['d', ['b']],
+      [null, ['c']],
+    ]);
+  });
+
+  test('keeps others from being decided on for two minutes, until the last of it is that old', () => {
+    const [one] = begunIn(half(marked('b')).provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    const since = (ms: number) => ({ ...one, sinceMs: ms });
+    expect(areSlow([], NOW)).toBe(true);
+    expect(areSlow([since(NOW - 120_000)], NOW)).toBe(true);
+    expect(areSlow([since(NOW - 119_999)], NOW)).toBe(false);
+    expect(areSlow([since(NOW - 120_000), since(NOW)], NOW)).toBe(false);
+  });
+
+  test('is closed to new pods in place of its mark, and other nodes are as they are', () => {
+    const gpu = { key: 'gpu', effect: 'NoSchedule' };
+    const { node } = marked('b');
+    const tainted = { ...node, spec: { ...node.spec, taints: [gpu, DISRUPTED] } };
+    const other = machine('a').node;
+    const [b, a] = cordoned([tainted, other], new Set(['b']));
+    expect(b?.spec?.taints).toEqual([gpu, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }]);
+    expect(a).toBe(other);
+  });
+
+  test('stays where no decision says so', () => {
+    expect(judged(half(reasonOnly('b')))).toEqual({ kind: 'take-back', why: 'no decision says so' });
+  });
+
+  test('waits a minute for all of it to be marked, and stays then', () => {
+    const open = { node: machine('c').node, claim: marked('c').claim };
+    const given = half(marked('b'), [open]);
+    expect(judged(given, { now: instant(SINCE + 59_999) })).toEqual({ kind: 'wait', for: 'all to be marked' });
+    expect(judged(given, { now: instant(SINCE + 60_000) })).toEqual({
+      kind: 'take-back',
+      why: 'it was not marked to its end',
+    });
+  });
+
+  test('stays where its pods would need another node', () => {
+    const given = disruptionInput({
+      machines: [machine('a'), marked('b')],
+      shapes: [shape(spec('3500m', '1Gi'))],
+      pods: [...on('a', 0, 1), ...on('b', 0, 1)],
+    });
+    expect(judged(given)).toMatchObject({ kind: 'take-back', why: 'its pods would need another node', failed: 0 });
+  });
+
+  test('as empty stays when pods have come to it, also beside what goes for another reason', () => {
+    const why = { kind: 'take-back', why: 'pods have come to it' };
+    expect(judged(half(marked('b', 'Empty')))).toMatchObject(why);
+    const both = disruptionInput({
+      machines: [machine('a', { cpu: 8 }), marked('b'), marked('c', 'Empty')],
+      shapes,
+      pods: [...on('b', 0, 1), ...on('c', 0, 1)],
+    });
+    expect(judged(both)).toMatchObject({ ...why, because: new Set(['c']) });
+  });
+});
+
+describe('of nodes that stay for one reason each', () => {
+  const keeping = { 'karpenter.sh/do-not-disrupt': 'true' };
+  const parts = (count: number, own: number) => {
+    const names = Array.from({ length: count }, (_, index) => `n${String(index).padStart(2, '0')}`);
+    const given = disruptionInput({
+      machines: [machine('a', { cpu: 8 }), ...names.map((name) => marked(name))],
+      shapes: [...shapes, { ...shape(spec('100m', '64Mi')), annotations: keeping }],
+      pods: names.slice(0, own).flatMap((name) => on(name, 1, 1)),
+    });
+    const [one] = begunIn(given.provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    return judgeInParts(one, look(given)).map((part) => [part.verdict.kind, part.one.candidates.length]);
+  };
+
+  test('each stays by itself, and the others go', () => {
+    expect(parts(1, 1)).toEqual([['take-back', 1]]);
+    expect(parts(3, 2)).toEqual([
+      ['take-back', 1],
+      ['take-back', 1],
+      ['remove', 1],
+    ]);
+  });
+
+  test('so many are looked at one by one, and the rest stays with the eighth', () => {
+    const stays: ReadonlyArray<unknown> = ['take-back', 1];
+    expect(parts(8, 7)).toEqual([...Array.from({ length: 7 }, () => stays), ['remove', 1]]);
+    expect(parts(12, 10)).toEqual([...Array.from({ length: 7 }, () => stays), ['take-back', 5]]);
   });
 });
