@@ -160,6 +160,43 @@ describe('a node stays', () => {
   });
 });
 
+describe('pods of a node', () => {
+  test('are asked all, not the first of them alone', () => {
+    const own = [...on('a', 0, 1), ...on('a', 3, 1)];
+    const kept_ = shape(spec('500m', '1Gi'), { app: 'web' });
+    const budget = {
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'web' } } },
+      status: { disruptionsAllowed: 0 },
+    };
+    const parts = { shapes: [...shapes, kept_], pods: own, podDisruptionBudgets: [budget] };
+    expect(verdict(machine('a'), parts)).toMatchObject({ kind: 'pod-budget', pod: 'default/s3-a-0000' });
+    const marked = [...on('a', 0, 1), ...on('a', 1, 1)];
+    expect(verdict(machine('a'), { pods: marked })).toMatchObject({
+      kind: 'pod-do-not-disrupt',
+      pod: 'default/s1-a-0000',
+    });
+  });
+
+  test('count by what their evictions do, those that end or go with it not at all, and none as less than nothing', () => {
+    const costs = (text: string) => ({ ...plain, annotations: { 'controller.kubernetes.io/pod-deletion-cost': text } });
+    const daemon = { ...plain, owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' } };
+    const given = disruptionInput({
+      machines: [machine('a')],
+      shapes: [plain, costs('67108864'), costs('-2147483648'), daemon],
+      pods: [
+        ...on('a', 0, 2),
+        ...on('a', 1, 1),
+        ...on('a', 2, 1),
+        ...on('a', 3, 1),
+        ...on('a', 0, 1, { name: 'ends', uid: 'ends', deleting: true }),
+      ],
+    });
+    const [judged] = judgeNodes(given, instant(NOW));
+    expect([judged?.disruption, judged?.moving.length, judged?.pods.length]).toEqual([4.5, 4, 6]);
+  });
+});
+
 describe('of a pool that is held back', () => {
   const brake = { kind: 'paused', until: null } as const;
   const paused = (name: string) => ({ disruption: { brakes: new Map([[name, brake]]) } });
