@@ -461,3 +461,90 @@ describe('of nodes that stay for one reason each', () => {
     expect(parts(12, 10)).toEqual([...Array.from({ length: 7 }, () => stays), ['take-back', 5]]);
   });
 });
+
+describe('what provisioning says of the pods of a node that was marked', () => {
+  const uids = on('b', 0, 3);
+  const reference = (uid: string) => ({ name: uid, namespace: 'default', uid });
+  const own = uids.map(({ uid }) => reference(uid));
+  const others = ['x', 'y'].map(reference);
+  const to = (name: string, pods: ReadonlyArray<object> = own) => ({ target: { kind: 'node', name }, pods });
+  const kinds = (given: DisruptionInput, plan: object): unknown => {
+    const planFor = (() => ({ ...emptyPlan(), ...plan })) as unknown as SecondLook['planFor'];
+    const verdict = judged(given, { planFor });
+    return verdict.kind === 'wait' ? verdict.for : verdict.kind;
+  };
+  const plain = half(marked('b'));
+
+  test('is about these pods alone: others may wait, or get nodes', () => {
+    const home = { nominations: [to('a')] };
+    expect(kinds(plain, home)).toBe('remove');
+    expect(kinds(plain, { ...home, left: others.map((pod) => ({ pod, refusals: [] })) })).toBe('remove');
+    expect(kinds(plain, { ...home, claims: [{ pods: others }] })).toBe('remove');
+    expect(kinds(plain, { ...home, left: own.map((pod) => ({ pod, refusals: [] })) })).toBe('take-back');
+    expect(kinds(plain, { ...home, claims: [{ pods: [...others, ...own] }] })).toBe('take-back');
+  });
+
+  test('counts where one of them is to come to a node that starts, whoever else does', () => {
+    const starts = half(marked('b'), [machine('s', { initialized: false })]);
+    expect(kinds(starts, { nominations: [to('a'), to('s', others)] })).toBe('remove');
+    expect(kinds(starts, { nominations: [to('a', own.slice(1)), to('s', [...others, ...own.slice(0, 1)])] })).toBe(
+      '1 nodes that start',
+    );
+  });
+
+  describe('where they are to come to a node that is kept for others', () => {
+    const reserved = (): Machine => {
+      const { node, claim } = machine('n');
+      const taints = [{ key: 'nodewright.dev/reserved', effect: 'NoSchedule' }];
+      return { node: { ...node, spec: { ...node.spec, taints } }, claim };
+    };
+    const promising = (pods: ReadonlyArray<string>) => ({ inFlight: new Map([['claim-n', { pods }]]) as never });
+    const home = { nominations: [to('n')] };
+
+    test('waits, unless it is kept for all of them', () => {
+      expect(kinds(half(marked('b'), [machine('n')]), home)).toBe('remove');
+      expect(kinds(half(marked('b'), [reserved()]), home)).toBe('1 nodes that start');
+      expect(kinds(half(marked('b'), [reserved()], promising(own.map(({ uid }) => uid))), home)).toBe('remove');
+      expect(kinds(half(marked('b'), [reserved()], promising(own.slice(1).map(({ uid }) => uid))), home)).toBe(
+        '1 nodes that start',
+      );
+      const beside = { nominations: [to('a'), to('n', others)] };
+      expect(kinds(half(marked('b'), [reserved()]), beside)).toBe('remove');
+    });
+
+    test('goes where that has come for these very pods', () => {
+      const { node, claim } = marked('b');
+      const annotations = { ...claim.metadata.annotations, 'nodewright.dev/replaced-by': 'claim-n' };
+      const replaced = { node, claim: { ...claim, metadata: { ...claim.metadata, annotations } } };
+      const came = reserved();
+      const conditions = [CONSOLIDATABLE, { type: 'Initialized', status: 'True' }];
+      const ready = { ...came, claim: { ...came.claim, status: { ...came.claim.status, conditions } } };
+      expect(kinds(half(replaced, [ready]), home)).toBe('remove');
+      const going = { ...ready.claim, metadata: { ...ready.claim.metadata, deletionTimestamp: at(NOW) } };
+      expect(kinds(half(replaced, [{ node: ready.node, claim: going }]), home)).toBe('take-back');
+    });
+  });
+});
+
+describe('nodes that were begun together', () => {
+  const two = (nodes: string, reason = 'Underutilized') =>
+    disruptionInput({
+      machines: [machine('a', { cpu: 8 }), marked('b', reason), marked('c', reason)],
+      shapes,
+      pods: reason === 'Empty' ? [] : [...on('b', 0, 1), ...on('c', 0, 1)],
+      nodePools: [disruptable('general', { budgets: [{ nodes }] })],
+    });
+
+  test('wait for budgets that let fewer go by now', () => {
+    expect(judged(two('2'))).toMatchObject({ kind: 'remove' });
+    expect(judged(two('1'))).toEqual({ kind: 'wait', for: 'budgets of NodePool general to let as many go' });
+  });
+
+  test('as empty go while no pod has come', () => {
+    expect(judged(two('2', 'Empty'))).toMatchObject({ kind: 'remove' });
+  });
+
+  test('stay where the reason has passed for which they had to go', () => {
+    expect(judged(two('2', 'Drifted'))).toMatchObject({ kind: 'take-back', why: 'it is Drifted no more' });
+  });
+});
