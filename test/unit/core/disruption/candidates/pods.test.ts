@@ -153,6 +153,16 @@ describe('where pods wait that are to come', () => {
     ]);
   });
 
+  test('a node that stays anyway says its own reason, and one that keeps room for a buffer says that', () => {
+    const off = { conditions: [] };
+    expect(judged(even('DoNotSchedule'), {}, off)['a']).toEqual([
+      { kind: 'not-consolidatable', consolidateAfter: '0s' },
+      false,
+    ]);
+    const buffers = new Map([['a', 'spare']]);
+    expect(judged(even('DoNotSchedule'), { buffers })['a']).toEqual([{ kind: 'holds-buffer', buffer: 'spare' }, true]);
+  });
+
   test('it is asked where provisioning puts them: on nodes that are there, and none without any', () => {
     const given = (waiting: ReadonlyArray<Pod>) =>
       disruptionInput({ machines: [machine('a')], shapes: [web], pods: [...on('a', 0, 1), ...waiting] }).provisioning;

@@ -147,6 +147,22 @@ describe('while nodes behind a new image wait,', () => {
     expect(judged(null, all, [1, 1, 1])).toEqual(['Drifted', 'Drifted', 'Drifted']);
   });
 
+  test('the one is of those that are behind, whoever else disturbs less', () => {
+    expect(judged({ kind: 'canary' }, [behind('a'), machine('b')], [3, 1])).toEqual(['Drifted', 'Underutilized']);
+  });
+
+  test('those of other pools do not wait', () => {
+    const other = machine('b', { ...drifted('ImageDrift'), nodePool: 'other' });
+    const given = disruptionInput({
+      machines: [behind('a'), other],
+      shapes: [plain],
+      pods: [...on('a', 0, 1), ...on('b', 0, 1)],
+      nodePools: [disruptable(), disruptable('other')],
+      disruption: { rollouts: new Map([['general', halted]]) },
+    });
+    expect(judgeNodes(given, instant(NOW)).map(({ verdict }) => verdict.kind)).toEqual(['stays', 'must']);
+  });
+
   test('those go for which nothing of it comes: another drift, age, no pods in a pool without a number', () => {
     const old = born(machine('c', { ...drifted('ImageDrift'), claimSpec: { expireAfter: '1h' } }));
     const all = [behind('a', 'NodePoolDrifted'), behind('b', 'K8sVersionDrift'), old, behind('d'), machine('e')];
