@@ -14,8 +14,9 @@ const types = [
     labels: { 'kubernetes.io/arch': ['amd64'], family: ['D'], either: ['a', 'b'] },
     offerings: [
       { ...offering('westeurope-1', 'on-demand', 3), labels: { scope: 'other-type' } },
-      { ...offering('westeurope-2', 'spot', 1), labels: { scope: 'regional' } },
       { ...offering('westeurope-1', 'spot', 2), labels: { scope: 'other-zone' } },
+      { ...offering('westeurope-2', 'on-demand', 2), labels: { scope: 'other-capacity' } },
+      { ...offering('westeurope-2', 'spot', 1), labels: { scope: 'regional' } },
     ],
   }),
   size('Standard_D4s_v5', 4, 16, 200_000),
@@ -65,6 +66,19 @@ describe('once all has happened', () => {
     expect(names(nodeClaims)).toEqual(['claim-b', 'claim-other', 'claim-s']);
   });
 
+  test('a claim goes with its node, whether it names that or its machine', () => {
+    const { claim } = machine('a');
+    const of = (status: object) => {
+      const nodeClaims = [{ ...claim, status }, machine('b').claim];
+      const cluster = { ...input.cluster, nodeClaims };
+      const ends = { gone: new Set(['a']), created: new Map(), homes: new Map() };
+      return names(applyEnds({ ...input, cluster }, ends).cluster.nodeClaims);
+    };
+    expect(of({ providerID: 'azure:///a' })).toEqual(['claim-b']);
+    expect(of({ nodeName: 'a' })).toEqual(['claim-b']);
+    expect(of({ providerID: 'azure:///z', nodeName: 'z' })).toEqual(['claim-a', 'claim-b']);
+  });
+
   test('pods are where they were to go; those that go with their node are gone, and those that wait do so', () => {
     const homes = { 's0-a-0000': 'b' };
     const found = applied(['a'], [], homes).pods.map(({ uid, nodeName }) => [uid, nodeName]);
@@ -90,6 +104,7 @@ describe('once all has happened', () => {
   test('a new node is complete, in use, and of its pool, size and place', () => {
     const { nodes, nodeClaims } = applied([], [replacement('x')]);
     const [node, claim] = [nodes.at(-1), nodeClaims.at(-1)];
+    if (node === undefined || claim === undefined) throw new Error('nothing is new');
     const labels = {
       'kubernetes.io/arch': 'amd64',
       'kubernetes.io/hostname': 'x',
@@ -105,16 +120,16 @@ describe('once all has happened', () => {
       rack: 'r1',
       team: 'blue',
     };
-    expect(node?.metadata.labels).toMatchObject(labels);
-    expect(node?.metadata.labels, 'nobody knows which').not.toHaveProperty('either');
-    expect(claim?.metadata.labels).toEqual(node?.metadata.labels);
-    expect([node?.spec?.taints, node?.status?.conditions]).toEqual([taints, [{ type: 'Ready', status: 'True' }]]);
-    expect(claim?.status?.conditions?.map(({ type, status }) => [type, status])).toEqual(
+    expect(node.metadata.labels).toMatchObject(labels);
+    expect(node.metadata.labels, 'nobody knows which').not.toHaveProperty('either');
+    expect(claim.metadata.labels).toEqual(node.metadata.labels);
+    expect(node).toMatchObject({ spec: { taints }, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+    expect(claim.status?.conditions?.map(({ type, status }) => [type, status])).toEqual(
       ['Launched', 'Registered', 'Initialized', 'Consolidatable', 'Ready'].map((type) => [type, 'True']),
     );
-    expect([claim?.status?.nodeName, claim?.status?.providerID, claim?.spec['expireAfter']]).toEqual([
+    expect([claim.status?.nodeName, claim.status?.providerID, claim.spec['expireAfter']]).toEqual([
       'x',
-      node?.spec?.providerID,
+      node.spec?.providerID,
       'Never',
     ]);
   });
