@@ -117,7 +117,6 @@ function successorsIn({ plan, step, fixed }: Beginning): ReadonlyArray<PlannedRe
 }
 
 function withoutPods(input: ProvisioningInput, uids: ReadonlySet<string>): ProvisioningInput {
-  if (uids.size === 0) return input;
   const { cluster } = input;
   return { ...input, cluster: { ...cluster, pods: cluster.pods.filter(({ uid }) => !uids.has(uid)) } };
 }

@@ -1,5 +1,5 @@
 import type { DisruptionPolicy } from '../../core/model/disruption-input.ts';
-import { FORCED_REASONS, type DisruptionStep } from '../../core/disruption/plan/disruption-plan.ts';
+import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
 import { areSlow, begunIn } from '../../core/disruption/second-look/begun.ts';
 import type { AuditedDisruption } from '../../core/disruption/sound-disruption.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
@@ -84,8 +84,8 @@ function forcedAmong(
   plan: AuditedDisruption,
   planWith: (changes: Partial<DisruptionPolicy>) => AuditedDisruption,
 ): AuditedDisruption {
-  const isForced = ({ reason }: DisruptionStep): boolean => FORCED_REASONS.has(reason);
-  return plan.steps.slice(0, 1).some(isForced) ? plan : planWith({ goes: 'forced' });
+  const [first] = plan.steps;
+  return first !== undefined && FORCED_REASONS.has(first.reason) ? plan : planWith({ goes: 'forced' });
 }
 
 /** Marks are all that matters here: where it is switched off, a timer need not read prices. */

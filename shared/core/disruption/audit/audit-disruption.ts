@@ -9,7 +9,8 @@ import { offeredDomains } from '../../audit/topology/offered-domains.ts';
 import { auditedReservations } from '../../audit/rules/reservation-checks.ts';
 import { auditedShapes } from '../../audit/rules/spread-by-default.ts';
 import { checkTopology } from '../../audit/topology/topology-checks.ts';
-import { microUsdPerHour, type Instant } from '../../quantity/units.ts';
+import { emptyPlan } from '../../recovery/empty-plan.ts';
+import type { Instant } from '../../quantity/units.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionPlan, DisruptionStep, PlannedReplacement } from '../plan/disruption-plan.ts';
 import { checkWaiting, crowdsOn, expectedIn } from './waiting-checks.ts';
@@ -79,7 +80,7 @@ function nodesMeant(
         const uids = uidsOf(subject, pods);
         const name = subject.kind === 'planned' ? replacements[subject.index]?.name : nameOf(subject);
         const from = moves.filter(({ uid, to }) => to.name === name || uids.has(uid)).map((move) => move.from);
-        return name === undefined ? from : [name, ...from];
+        return [name, ...from];
       }),
     );
     const named = remove.filter((name) => own.has(name));
@@ -106,11 +107,8 @@ function arrive(pods: PodsOnNode): void {
 /** Nodes by name; those that the plan creates have no pods yet. */
 function stateAtFirst({ replacements }: DisruptionPlan, input: AuditedInput): Map<string, FinalNode> {
   const claims = replacements.map(claimOf);
-  const none = microUsdPerHour(0);
-  const weighed = { cost: none, lowerBound: none };
-  const empty = { claims, nominations: [], left: [], buffers: [], devices: [], cost: none, lowerBound: none, weighed };
   const state = new Map<string, FinalNode>();
-  for (const [key, node] of finalState(empty, input)) {
+  for (const [key, node] of finalState({ ...emptyPlan(), claims }, input)) {
     const [kind, index] = key.split('/');
     const name = kind === 'planned' ? (replacements[Number(index)]?.name ?? '') : node.name;
     const labels = kind === 'planned' ? new Map([...node.labels, ['kubernetes.io/hostname', [name]]]) : node.labels;
@@ -131,6 +129,7 @@ function claimOf({
   return {
     nodePool,
     offering: { instanceType, zone, capacityType, price, ...reserved },
+    // Stryker disable ArrayDeclaration: nothing but pool, offering, labels and pods is read of it, and of a pod no more than its uid
     fallbacks: [],
     runnerUp: null,
     cheaper: [],
@@ -141,6 +140,7 @@ function claimOf({
     startupTaints: [],
     requests: {},
     pods: [],
+    // Stryker restore ArrayDeclaration
   };
 }
 

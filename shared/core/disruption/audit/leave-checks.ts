@@ -30,6 +30,12 @@ interface NodeFacts {
   readonly pods: ReadonlyArray<Pod>;
 }
 
+/** A node of ours. */
+interface OwnNode extends NodeFacts {
+  readonly claim: NodeClaim;
+  readonly pool: NodePool;
+}
+
 /** Names of nodes by what budgets make of them. */
 interface Counted {
   readonly known: ReadonlyMap<string, NodeFacts>;
@@ -135,9 +141,9 @@ function problemOf({ node, claim, pool, pods }: NodeFacts, reason: DisruptionRea
   return held ?? problemOfReason({ node, claim, pool, pods }, reason, context);
 }
 
-function problemOfReason(one: NodeFacts, reason: DisruptionReason, context: Context): string | null {
+function problemOfReason(one: OwnNode, reason: DisruptionReason, context: Context): string | null {
   if (reason === 'Drifted') return says(one, 'Drifted') ? null : 'has not drifted';
-  const isStatic = one.pool?.spec.replicas !== undefined;
+  const isStatic = one.pool.spec.replicas !== undefined;
   if (reason === 'StaticSurplus') return isStatic ? null : 'is of no static pool';
   if (isStatic) return 'is of a static pool';
   if (!isQuiet(one, context.now) && !(reason === 'Empty' && isLeftOver(one, context.now)))
@@ -145,31 +151,31 @@ function problemOfReason(one: NodeFacts, reason: DisruptionReason, context: Cont
   return problemOfPolicy(one, reason, context);
 }
 
-function says({ claim }: NodeFacts, type: string): boolean {
+function says({ claim }: Pick<NodeFacts, 'claim'>, type: string): boolean {
   const conditions = claim?.status?.conditions ?? [];
   return conditions.some((one) => one.type === type && one.status === 'True');
 }
 
-function isQuiet(one: NodeFacts, now: Instant): boolean {
-  const quietMs = parseDuration(one.pool?.spec.disruption?.consolidateAfter ?? '0s');
-  const lastMs = parseTimestamp(one.claim?.status?.lastPodEventTime);
+function isQuiet(one: OwnNode, now: Instant): boolean {
+  const quietMs = parseDuration(one.pool.spec.disruption?.consolidateAfter ?? '0s');
+  const lastMs = parseTimestamp(one.claim.status?.lastPodEventTime);
   return says(one, 'Consolidatable') && quietMs !== null && (lastMs === null || lastMs + quietMs <= now);
 }
 
 /** A replacement that has been in use for five minutes, and that no pod has come to: whatever its pool says of others. */
-function isLeftOver(one: NodeFacts, now: Instant): boolean {
-  const { metadata, status } = one.claim ?? {};
-  const isOwn = metadata?.annotations?.['nodewright.dev/created-for'] !== undefined;
+function isLeftOver(one: OwnNode, now: Instant): boolean {
+  const { metadata, status } = one.claim;
+  const isOwn = metadata.annotations?.['nodewright.dev/created-for'] !== undefined;
   if (!isOwn || status?.lastPodEventTime !== undefined || !says(one, 'Initialized')) return false;
   const initialized = status?.conditions?.find(({ type }) => type === 'Initialized');
   const sinceMs = parseTimestamp(initialized?.lastTransitionTime) ?? Infinity;
-  return one.pool?.spec.disruption?.consolidateAfter === 'Never' && sinceMs + 5 * 60_000 <= now;
+  return one.pool.spec.disruption?.consolidateAfter === 'Never' && sinceMs + 5 * 60_000 <= now;
 }
 
-function problemOfPolicy({ pool, pods }: NodeFacts, reason: DisruptionReason, { cluster }: Context): string | null {
+function problemOfPolicy({ pool, pods }: OwnNode, reason: DisruptionReason, { cluster }: Context): string | null {
   const isEmpty = !pods.some((pod) => !pod.deleting && counts(cluster.shapes[pod.shape]));
   if (reason === 'Empty') return isEmpty ? null : 'is not empty';
-  return pool?.spec.disruption?.consolidationPolicy === 'WhenEmpty' ? 'is of a pool WhenEmpty' : null;
+  return pool.spec.disruption?.consolidationPolicy === 'WhenEmpty' ? 'is of a pool WhenEmpty' : null;
 }
 
 /** Does the pod need another place, and does its eviction count as something? */
@@ -194,10 +200,11 @@ function isKept({ ready }: Pod, { namespace, labels }: PodShape, { podDisruption
   const budgets = podDisruptionBudgets.filter(
     ({ metadata, spec }) => (metadata.namespace ?? 'default') === namespace && selected(spec?.selector, labels),
   );
-  if (budgets.length !== 1) return budgets.length > 1;
-  const [{ spec, status } = { spec: undefined, status: undefined }] = budgets;
-  if (!ready && spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return false;
-  return (status?.disruptionsAllowed ?? 0) === 0;
+  const [budget] = budgets;
+  if (budget === undefined) return false;
+  if (budgets.length > 1) return true;
+  if (!ready && budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return false;
+  return (budget.status?.disruptionsAllowed ?? 0) === 0;
 }
 
 /** Of each pool no more may go, for whichever reason, than its budgets leave beside what is in disruption already. */

@@ -45,7 +45,7 @@ function scoreIn(pool: string, nodes: ReadonlyArray<FinalNode>, saved: number, c
 
 function disruptionOf({ pods }: FinalNode): number {
   let sum = 1;
-  for (const { spec, running, planned } of pods.values()) sum += (running + planned) * evictionOf(spec);
+  for (const { spec, running } of pods.values()) sum += running * evictionOf(spec);
   return sum;
 }
 

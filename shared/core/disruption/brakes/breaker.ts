@@ -41,15 +41,15 @@ export function openBreakers(
 /** Nodes that have begun and are not on their way out: what those do says nothing. */
 function settled({ nodes, nodeClaims }: Pick<Cluster, 'nodes' | 'nodeClaims'>): Cluster['nodes'] {
   const leaving = new Set(
-    nodeClaims
-      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-      .map(({ status }) => status?.providerID?.toLowerCase()),
+    nodeClaims.flatMap(({ metadata, status }) =>
+      metadata.deletionTimestamp === undefined ? [] : (status?.providerID?.toLowerCase() ?? []),
+    ),
   );
   return nodes.filter(
     ({ metadata, spec }) =>
       metadata.labels?.[labelKey.initialized] === 'true' &&
       metadata.deletionTimestamp === undefined &&
-      !leaving.has(spec?.providerID?.toLowerCase()),
+      !leaving.has(spec?.providerID?.toLowerCase() ?? ''),
   );
 }
 
@@ -62,7 +62,7 @@ function unhealthy(nodes: Cluster['nodes']): Brake | null {
 function failing(pool: NodePool, nowMs: number): Brake | null {
   const failures = readFailures(pool).filter(({ atMs }) => atMs <= nowMs);
   const [first, last] = [failures.at(-FAILURES_MAX), failures.at(-1)];
-  if (failures.length < FAILURES_MAX || first === undefined || last === undefined) return null;
+  if (first === undefined || last === undefined) return null;
   const untilMs = last.atMs + STOPPED_MS;
   if (last.atMs - first.atMs > WITHIN_MS || nowMs >= untilMs) return null;
   return {

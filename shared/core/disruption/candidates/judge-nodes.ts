@@ -1,10 +1,10 @@
 import { markKey } from '../../../kubernetes/marks.ts';
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import type { Condition, NodePool } from '../../../kubernetes/manifest.ts';
+import type { Condition, NodeClaim, NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
-import { isLeaving, machinesOf, type Machine } from '../../present/existing-capacity.ts';
+import { isLeaving, machinesOf } from '../../present/existing-capacity.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { DO_NOT_DISRUPT, isPlaceable, isProtected } from '../../present/pending-pods.ts';
 import { surplusClaims } from '../../finishing/static-pools.ts';
@@ -61,19 +61,14 @@ function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName
   const surplus = new Set(input.provisioning.policy.gates.staticCapacity ? surplusClaims(cluster) : []);
   const unhealthy = repairJudge(input, now);
   const podBlock = ({ pods }: Facts): KeptReason | null => blockByPods(cluster, pods, now, budgetCheck);
-  return (facts, poolName) => {
-    const ineligible = blockByNode(facts, poolName);
-    if (ineligible !== null) return stays(ineligible);
+  const judgeOwn = (facts: Facts, claim: NodeClaim, pool: NodePool): Verdict => {
     const leftAlone = leftAloneBy(input.policy, facts.name);
     if (leftAlone !== null) return stays(leftAlone);
-    const { machine, nodePool } = facts;
-    const claim = machine.claim;
-    if (nodePool === null || claim === null) return stays({ kind: 'unmanaged' });
     const sick = unhealthy(facts.name);
     if (sick !== null) {
       return sick.kind === 'repair' ? { kind: 'must', reason: 'Unhealthy', sinceMs: sick.sinceMs } : stays(sick.reason);
     }
-    const forced = forcedReason(facts, now, surplus);
+    const forced = forcedReason(claim, now, surplus);
     if (!isInUse(facts) && forced?.reason !== 'Expired') return stays({ kind: 'not-initialized' });
     const devices = blockByDevices(cluster, facts);
     if (devices !== null) return stays(devices);
@@ -81,8 +76,16 @@ function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName
       const held = blockForced(forced.reason, claim, facts, podBlock);
       return held === null ? forced : stays(held);
     }
-    const verdict = voluntary(facts, nodePool, now, podBlock);
+    const verdict = voluntary(facts, pool, now, podBlock);
     return verdict.kind === 'may' && input.policy.goes === 'forced' ? stays({ kind: 'pods-first' }) : verdict;
+  };
+  return (facts, poolName) => {
+    const { machine, nodePool } = facts;
+    const { claim } = machine;
+    if (claim === null || poolName === null) return stays({ kind: 'unmanaged' });
+    if (isLeaving(machine)) return stays({ kind: 'leaving' });
+    if (nodePool === null) return stays({ kind: 'no-such-pool', nodePool: poolName });
+    return judgeOwn(facts, claim, nodePool);
   };
 }
 
@@ -95,7 +98,7 @@ function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: strin
 /** What keeps a node that has to go: of one that has drifted, or is one too many, people and pods are asked; of the others nobody. */
 function blockForced(
   reason: DisruptionReason,
-  { spec }: NonNullable<Machine['claim']>,
+  { spec }: NodeClaim,
   facts: Facts,
   podBlock: (facts: Facts) => KeptReason | null,
 ): KeptReason | null {
@@ -106,15 +109,6 @@ function blockForced(
 
 function stays(reason: KeptReason): Verdict {
   return { kind: 'stays', reason };
-}
-
-/** What no reason of ours overcomes. */
-function blockByNode({ machine, nodePool }: Facts, poolName: string | null): KeptReason | null {
-  const { claim } = machine;
-  if (claim === null || poolName === null) return { kind: 'unmanaged' };
-  if (isLeaving(machine)) return { kind: 'leaving' };
-  if (nodePool === null) return { kind: 'no-such-pool', nodePool: poolName };
-  return null;
 }
 
 /** Sickness and age are not asked whether a node is in use, as in Karpenter: one that never gets so would stay for ever. */
@@ -154,12 +148,10 @@ function blockByDevices({ shapes }: Cluster, { moving }: Facts): KeptReason | nu
 }
 
 function forcedReason(
-  { machine, nodePool }: Facts,
+  claim: NodeClaim,
   now: Instant,
   surplus: ReadonlySet<string>,
 ): Extract<Verdict, { kind: 'must' }> | null {
-  const { claim } = machine;
-  if (claim === null) return null;
   const bornMs = parseTimestamp(claim.metadata.creationTimestamp);
   const lifeMs = parseDuration(claim.spec.expireAfter ?? '');
   if (bornMs !== null && lifeMs !== null && bornMs + lifeMs <= now) {
@@ -169,10 +161,7 @@ function forcedReason(
   if (drifted?.status === 'True') {
     return { kind: 'must', reason: 'Drifted', sinceMs: parseTimestamp(drifted.lastTransitionTime) ?? 0 };
   }
-  if (nodePool?.spec.replicas !== undefined && surplus.has(claim.metadata.name)) {
-    return { kind: 'must', reason: 'StaticSurplus', sinceMs: 0 };
-  }
-  return null;
+  return surplus.has(claim.metadata.name) ? { kind: 'must', reason: 'StaticSurplus', sinceMs: 0 } : null;
 }
 
 /** Emptiness and consolidation: what the pool's policy allows, once it is quiet. */

@@ -19,10 +19,12 @@ export function podBudgetCheck({ shapes, podDisruptionBudgets }: Cluster): PodBu
   const covering = new Map<number, ReadonlyArray<PodDisruptionBudget>>();
   const coveringOf = (index: number, { namespace, labels }: PodShape): ReadonlyArray<PodDisruptionBudget> => {
     const known = covering.get(index);
+    // Stryker disable next-line ConditionalExpression: a shortcut, what is known would be worked out again
     if (known !== undefined) return known;
     const found = budgets.flatMap(({ budget, selector }) =>
       (budget.metadata.namespace ?? 'default') === namespace && selects(selector, labels) ? [budget] : [],
     );
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     covering.set(index, found);
     return found;
   };

@@ -2,6 +2,7 @@ import type { DisruptionPolicy } from '../../model/disruption-input.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
+import { conditionIn } from './claim-conditions.ts';
 import type { JudgedNode } from './judged-node.ts';
 
 /**
@@ -32,12 +33,13 @@ export function withRollouts(
   nodes: ReadonlyArray<JudgedNode>,
   { rollouts }: DisruptionPolicy,
 ): ReadonlyArray<JudgedNode> {
+  // Stryker disable next-line ConditionalExpression: a shortcut, without roll-outs all are given back as they are
   if (rollouts.size === 0) return nodes;
   const canaries = new Set<JudgedNode>();
   for (const [nodePool, own] of Map.groupBy(nodes.filter(isReplacedForRelease), poolOf)) {
     if (rollouts.get(nodePool)?.kind !== 'canary') continue;
-    const [least] = own.toSorted((a, b) => a.disruption - b.disruption || byCodeUnit(a.name, b.name));
-    if (least !== undefined) canaries.add(least);
+    const byDisruption = own.toSorted((a, b) => a.disruption - b.disruption || byCodeUnit(a.name, b.name));
+    for (const least of byDisruption.slice(0, 1)) canaries.add(least);
   }
   return nodes.map((node): JudgedNode => {
     const nodePool = poolOf(node);
@@ -55,6 +57,5 @@ function poolOf({ nodePool }: JudgedNode): string {
 function isReplacedForRelease({ verdict, machine: { claim }, moving, nodePool }: JudgedNode): boolean {
   if (verdict.kind !== 'must' || verdict.reason !== 'Drifted') return false;
   if (moving.length === 0 && nodePool?.spec.replicas === undefined) return false;
-  const drifted = claim?.status?.conditions?.find(({ type }) => type === 'Drifted');
-  return isReleaseDrift(drifted?.reason);
+  return isReleaseDrift(conditionIn(claim?.status?.conditions, 'Drifted')?.reason);
 }

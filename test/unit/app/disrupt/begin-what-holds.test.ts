@@ -46,6 +46,12 @@ describe('what goes', () => {
     const { steps } = await tried(names, names);
     expect(steps.map((step) => step.split('-').length - 1)).toEqual([129, 64, 32, 16, 8, 4, 2, 1]);
   });
+
+  test('is looked for in no more, however many there are', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `-${index}`);
+    const { steps } = await tried(names, names);
+    expect(steps.map((step) => step.split('-').length - 1)).toEqual([300, 150, 75, 37, 18, 9, 4, 2]);
+  });
 });
 
 test('no plan is begun 15 s after the first was refused: in a large cluster each takes its time', async () => {

@@ -135,6 +135,14 @@ describe('what is bought', () => {
     expect(await less.asked({ step: { saved: 1 } })).toMatchObject({ kind: 'begun' });
   });
 
+  test('may be nothing at all, also where nobody knows what the node costs that goes', async () => {
+    const { asked, addReady, others } = await oversized();
+    addReady('other');
+    const step = { create: [], saved: 0 };
+    expect(await asked({ step })).toMatchObject({ kind: 'begun', replacements: 0 });
+    expect(others()).toEqual(['other']);
+  });
+
   test.each(['Drifted', 'Expired', 'Unhealthy', 'StaticSurplus'] as const)(
     'may cost anything where the node must go: %s',
     async (reason) => {

@@ -184,6 +184,15 @@ describe('while pods arrive that need nodes, look after look', () => {
     expect([stateOf('used'), stateOf('spare')]).toEqual(['leaving', 'there']);
   });
 
+  test('what must go does so before what is empty, whose step would come first, and whose room they may need', async () => {
+    const { look, server, marks, clock, addReady } = arriving('1500m', 1);
+    addReady('old');
+    server.patch('nodeclaims', 'old', { spec: { expireAfter: '1h' } }, 'object');
+    clock.advance(3_600_000);
+    expect(await look()).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect([marks('old').reason, marks('spare')]).toEqual(['Expired', UNMARKED]);
+  });
+
   test('a node stays whose going is about money', async () => {
     const { look, server, marks, clock } = arriving('6', 2);
     for (let count = 0; count < 3; count++) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { auditRemoval } from '../../../../shared/core/disruption/audit/audit-removal.ts';
-import { begunIn } from '../../../../shared/core/disruption/second-look/begun.ts';
+import { areSlow, begunIn, cordoned } from '../../../../shared/core/disruption/second-look/begun.ts';
 import {
   judgeBegun,
   judgeInParts,
@@ -76,6 +76,17 @@ describe('a node that was marked', () => {
       kind: 'remove',
       removal: { nodes: [{ name: 'b', reason: 'Underutilized' }] },
     });
+  });
+
+  test('waits with those that were marked with it, from the last of these marks on', () => {
+    const late = marked('c');
+    const conditions = (late.claim.status?.conditions ?? []).map((one) =>
+      one.type === 'DisruptionReason' ? { ...one, lastTransitionTime: at(SINCE + 2_000) } : one,
+    );
+    const later = { ...late, claim: { ...late.claim, status: { ...late.claim.status, conditions } } };
+    for (const both of [half(marked('b'), [later]), half(later, [marked('b')])]) {
+      expect(begunIn(both.provisioning.cluster)).toMatchObject([{ decision: 'd', sinceMs: SINCE + 2_000 }]);
+    }
   });
 
   test('waits for a view from five seconds after the mark, to the millisecond', () => {
@@ -344,5 +355,204 @@ describe('of several nodes that were marked together', () => {
       ['d', 'take-back'],
     ]);
     expect(parts(three('Underutilized', {}))).toContainEqual(['b', 'remove']);
+  });
+});
+
+describe('what has been begun', () => {
+  const begun = (...machines: ReadonlyArray<Machine>) =>
+    begunIn(disruptionInput({ machines, shapes, pods: [] }).provisioning.cluster).map(({ decision, candidates }) => [
+      decision,
+      candidates.map(({ node }) => node.metadata.name),
+    ]);
+  const reasonOnly = (name: string): Machine => {
+    const { node, claim } = marked(name);
+    const { annotations: _, ...metadata } = claim.metadata;
+    return { node, claim: { ...claim, metadata } };
+  };
+  const decisionOnly = (name: string): Machine => {
+    const { node, claim } = marked(name);
+    return { node, claim: { ...claim, status: { ...claim.status, conditions: [CONSOLIDATABLE] } } };
+  };
+
+  test('is what was marked by one decision, and apart from it what is marked in part', () => {
+    const foreign = { node: machine('f').node, claim: machine('z').claim };
+    expect(begun(marked('b'), machine('a'), marked('c'), foreign)).toEqual([['d', ['b', 'c']]]);
+    expect(begun(reasonOnly('b'))).toEqual([[null, ['b']]]);
+    expect(begun(decisionOnly('b'))).toEqual([[null, ['b']]]);
+    expect(begun(marked('b'), reasonOnly('c'))).toEqual([
+      ['d', ['b']],
+      [null, ['c']],
+    ]);
+  });
+
+  test('keeps others from being decided on for two minutes, until the last of it is that old', () => {
+    const [one] = begunIn(half(marked('b')).provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    const since = (ms: number) => ({ ...one, sinceMs: ms });
+    expect(areSlow([], NOW)).toBe(true);
+    expect(areSlow([since(NOW - 120_000)], NOW)).toBe(true);
+    expect(areSlow([since(NOW - 119_999)], NOW)).toBe(false);
+    expect(areSlow([since(NOW - 120_000), since(NOW)], NOW)).toBe(false);
+  });
+
+  test('is closed to new pods in place of its mark, and other nodes are as they are', () => {
+    const gpu = { key: 'gpu', effect: 'NoSchedule' };
+    const { node } = marked('b');
+    const tainted = { ...node, spec: { ...node.spec, taints: [gpu, DISRUPTED] } };
+    const other = machine('a').node;
+    const [b, a] = cordoned([tainted, other], new Set(['b']));
+    expect(b?.spec?.taints).toEqual([gpu, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }]);
+    expect(a).toBe(other);
+  });
+
+  test('stays where no decision says so', () => {
+    expect(judged(half(reasonOnly('b')))).toEqual({ kind: 'take-back', why: 'no decision says so' });
+  });
+
+  test('waits a minute for all of it to be marked, and stays then', () => {
+    const open = { node: machine('c').node, claim: marked('c').claim };
+    const given = half(marked('b'), [open]);
+    expect(judged(given, { now: instant(SINCE + 59_999) })).toEqual({ kind: 'wait', for: 'all to be marked' });
+    expect(judged(given, { now: instant(SINCE + 60_000) })).toEqual({
+      kind: 'take-back',
+      why: 'it was not marked to its end',
+    });
+  });
+
+  test('stays where its pods would need another node', () => {
+    const given = disruptionInput({
+      machines: [machine('a'), marked('b')],
+      shapes: [shape(spec('3500m', '1Gi'))],
+      pods: [...on('a', 0, 1), ...on('b', 0, 1)],
+    });
+    expect(judged(given)).toMatchObject({ kind: 'take-back', why: 'its pods would need another node', failed: 0 });
+  });
+
+  test('as empty stays when pods have come to it, also beside what goes for another reason', () => {
+    const why = { kind: 'take-back', why: 'pods have come to it' };
+    expect(judged(half(marked('b', 'Empty')))).toMatchObject(why);
+    const both = disruptionInput({
+      machines: [machine('a', { cpu: 8 }), marked('b'), marked('c', 'Empty')],
+      shapes,
+      pods: [...on('b', 0, 1), ...on('c', 0, 1)],
+    });
+    expect(judged(both)).toMatchObject({ ...why, because: new Set(['c']) });
+  });
+});
+
+describe('of nodes that stay for one reason each', () => {
+  const keeping = { 'karpenter.sh/do-not-disrupt': 'true' };
+  const parts = (count: number, own: number) => {
+    const names = Array.from({ length: count }, (_, index) => `n${String(index).padStart(2, '0')}`);
+    const given = disruptionInput({
+      machines: [machine('a', { cpu: 8 }), ...names.map((name) => marked(name))],
+      shapes: [...shapes, { ...shape(spec('100m', '64Mi')), annotations: keeping }],
+      pods: names.slice(0, own).flatMap((name) => on(name, 1, 1)),
+    });
+    const [one] = begunIn(given.provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    return judgeInParts(one, look(given)).map((part) => [part.verdict.kind, part.one.candidates.length]);
+  };
+
+  test('each stays by itself, and the others go', () => {
+    expect(parts(1, 1)).toEqual([['take-back', 1]]);
+    expect(parts(3, 2)).toEqual([
+      ['take-back', 1],
+      ['take-back', 1],
+      ['remove', 1],
+    ]);
+  });
+
+  test('so many are looked at one by one, and the rest stays with the eighth', () => {
+    const stays: ReadonlyArray<unknown> = ['take-back', 1];
+    expect(parts(8, 7)).toEqual([...Array.from({ length: 7 }, () => stays), ['remove', 1]]);
+    expect(parts(12, 10)).toEqual([...Array.from({ length: 7 }, () => stays), ['take-back', 5]]);
+  });
+});
+
+describe('what provisioning says of the pods of a node that was marked', () => {
+  const uids = on('b', 0, 3);
+  const reference = (uid: string) => ({ name: uid, namespace: 'default', uid });
+  const own = uids.map(({ uid }) => reference(uid));
+  const others = ['x', 'y'].map(reference);
+  const to = (name: string, pods: ReadonlyArray<object> = own) => ({ target: { kind: 'node', name }, pods });
+  const kinds = (given: DisruptionInput, plan: object): unknown => {
+    const planFor = (() => ({ ...emptyPlan(), ...plan })) as unknown as SecondLook['planFor'];
+    const verdict = judged(given, { planFor });
+    return verdict.kind === 'wait' ? verdict.for : verdict.kind;
+  };
+  const plain = half(marked('b'));
+
+  test('is about these pods alone: others may wait, or get nodes', () => {
+    const home = { nominations: [to('a')] };
+    expect(kinds(plain, home)).toBe('remove');
+    expect(kinds(plain, { ...home, left: others.map((pod) => ({ pod, refusals: [] })) })).toBe('remove');
+    expect(kinds(plain, { ...home, claims: [{ pods: others }] })).toBe('remove');
+    expect(kinds(plain, { ...home, left: own.map((pod) => ({ pod, refusals: [] })) })).toBe('take-back');
+    expect(kinds(plain, { ...home, claims: [{ pods: [...others, ...own] }] })).toBe('take-back');
+  });
+
+  test('counts where one of them is to come to a node that starts, whoever else does', () => {
+    const starts = half(marked('b'), [machine('s', { initialized: false })]);
+    expect(kinds(starts, { nominations: [to('a'), to('s', others)] })).toBe('remove');
+    expect(kinds(starts, { nominations: [to('a', own.slice(1)), to('s', [...others, ...own.slice(0, 1)])] })).toBe(
+      '1 nodes that start',
+    );
+  });
+
+  describe('where they are to come to a node that is kept for others', () => {
+    const reserved = (): Machine => {
+      const { node, claim } = machine('n');
+      const taints = [{ key: 'nodewright.dev/reserved', effect: 'NoSchedule' }];
+      return { node: { ...node, spec: { ...node.spec, taints } }, claim };
+    };
+    const promising = (pods: ReadonlyArray<string>) => ({ inFlight: new Map([['claim-n', { pods }]]) as never });
+    const home = { nominations: [to('n')] };
+
+    test('waits, unless it is kept for all of them', () => {
+      expect(kinds(half(marked('b'), [machine('n')]), home)).toBe('remove');
+      expect(kinds(half(marked('b'), [reserved()]), home)).toBe('1 nodes that start');
+      expect(kinds(half(marked('b'), [reserved()], promising(own.map(({ uid }) => uid))), home)).toBe('remove');
+      expect(kinds(half(marked('b'), [reserved()], promising(own.slice(1).map(({ uid }) => uid))), home)).toBe(
+        '1 nodes that start',
+      );
+      const beside = { nominations: [to('a'), to('n', others)] };
+      expect(kinds(half(marked('b'), [reserved()]), beside)).toBe('remove');
+    });
+
+    test('goes where that has come for these very pods', () => {
+      const { node, claim } = marked('b');
+      const annotations = { ...claim.metadata.annotations, 'nodewright.dev/replaced-by': 'claim-n' };
+      const replaced = { node, claim: { ...claim, metadata: { ...claim.metadata, annotations } } };
+      const came = reserved();
+      const conditions = [CONSOLIDATABLE, { type: 'Initialized', status: 'True' }];
+      const ready = { ...came, claim: { ...came.claim, status: { ...came.claim.status, conditions } } };
+      expect(kinds(half(replaced, [ready]), home)).toBe('remove');
+      const going = { ...ready.claim, metadata: { ...ready.claim.metadata, deletionTimestamp: at(NOW) } };
+      expect(kinds(half(replaced, [{ node: ready.node, claim: going }]), home)).toBe('take-back');
+    });
+  });
+});
+
+describe('nodes that were begun together', () => {
+  const two = (nodes: string, reason = 'Underutilized') =>
+    disruptionInput({
+      machines: [machine('a', { cpu: 8 }), marked('b', reason), marked('c', reason)],
+      shapes,
+      pods: reason === 'Empty' ? [] : [...on('b', 0, 1), ...on('c', 0, 1)],
+      nodePools: [disruptable('general', { budgets: [{ nodes }] })],
+    });
+
+  test('wait for budgets that let fewer go by now', () => {
+    expect(judged(two('2'))).toMatchObject({ kind: 'remove' });
+    expect(judged(two('1'))).toEqual({ kind: 'wait', for: 'budgets of NodePool general to let as many go' });
+  });
+
+  test('as empty go while no pod has come', () => {
+    expect(judged(two('2', 'Empty'))).toMatchObject({ kind: 'remove' });
+  });
+
+  test('stay where the reason has passed for which they had to go', () => {
+    expect(judged(two('2', 'Drifted'))).toMatchObject({ kind: 'take-back', why: 'it is Drifted no more' });
   });
 });

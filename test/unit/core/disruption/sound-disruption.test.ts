@@ -59,6 +59,10 @@ describe('a plan of disruption', () => {
     expect(refused?.findings.map(({ rule, text }) => `${rule}: ${text}`)).toEqual([
       'blocked: step 1: b has not drifted',
     ]);
+    expect(plan.kept.find(({ node }) => node === 'b')?.reason).toEqual({
+      kind: 'plan-refused',
+      finding: 'blocked: step 1: b has not drifted',
+    });
     expect(asked).toEqual([[], ['b']]);
   });
 

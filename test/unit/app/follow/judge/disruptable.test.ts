@@ -95,6 +95,29 @@ describe('a node at rest', () => {
     expect(shown('Drifted')).toBeUndefined();
   });
 
+  test('has drifted when its size is not offered any more', async () => {
+    const { look, conditionOf, outside } = atRest();
+    await look(1_000);
+    expect(conditionOf('c', 'Drifted')).toBeUndefined();
+    const [first] = outside.types;
+    if (first === undefined) throw new Error('no size is offered');
+    outside.types = [{ ...first, name: 'Standard_D4_v5' }];
+    await look(2_000);
+    expect(conditionOf('c', 'Drifted')).toMatchObject({ status: 'True', reason: 'InstanceTypeNotFound' });
+  });
+
+  test('says nothing of itself but what is so', async () => {
+    const { look, server } = atRest();
+    const types = (): ReadonlyArray<unknown> => {
+      const all = (server.get('nodeclaims', 'c')?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
+      return all.map(({ type }) => type);
+    };
+    await look(1_000, START + 500);
+    expect(types()).toEqual(['Launched', 'Registered', 'Initialized', 'Ready']);
+    await look(31_000);
+    expect(types()).toEqual(['Launched', 'Registered', 'Initialized', 'Ready', 'Consolidatable']);
+  });
+
   test('is not written to when it is as it was', async () => {
     const { look, trace, writes } = atRest();
     await look(30_000);

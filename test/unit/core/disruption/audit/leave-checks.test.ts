@@ -1,20 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../../shared/core/disruption/audit/audit-disruption.ts';
-import type { PodShape } from '../../../../../shared/core/model/cluster.ts';
+import type { Pod, PodShape } from '../../../../../shared/core/model/cluster.ts';
 import type { DisruptionStep } from '../../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { planDisruption } from '../../../../../shared/core/disruption/plan-disruption.ts';
 import type { DisruptionInput, Rollout } from '../../../../../shared/core/model/disruption-input.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
-import { shape, spec } from '../../../../kit/core/build.ts';
-import {
-  disruptable,
-  disruptionInput,
-  machine,
-  NOW,
-  on,
-  type Disruption,
-  type Machine,
-} from '../../../../kit/core/build-disruption.ts';
+import { pool, shape, spec } from '../../../../kit/core/build.ts';
+import { disruptable, disruptionInput, machine, NOW, on, type Disruption, type Machine } from '../../../../kit/core/build-disruption.ts';
 
 /**
  * A plan is made for a cluster and audited against another, in which the rule under test forbids it: so that the audit is seen to know
@@ -66,6 +58,14 @@ const terminating = (one: Machine): Machine => ({
       conditions: [...(one.claim.status?.conditions ?? []), { type: 'InstanceTerminating', status: 'True' }],
     },
   },
+});
+const unclaimed = ({ node: plain, claim }: Machine): Machine => ({
+  node: plain,
+  claim: { ...claim, status: { ...claim.status, providerID: 'azure:///z', nodeName: 'z' } },
+});
+const silent = ({ node: plain, claim }: Machine): Machine => ({
+  node: { ...plain, spec: { providerID: plain.spec?.providerID ?? '' }, status: {} },
+  claim,
 });
 const starting = (one: Machine): Machine => machine(one.node.metadata.name, { initialized: false });
 
@@ -177,6 +177,47 @@ describe('a node does not go', () => {
       'Underutilized',
       'has s1-b-0000, which its budgets keep',
     ],
+    [
+      'whose claim is another’s',
+      ({ node: plain, claim }) => ({
+        node: plain,
+        claim: { ...claim, status: { ...claim.status, providerID: 'azure:///z', nodeName: 'z' } },
+      }),
+      {},
+      'Empty',
+      'is of no NodePool',
+    ],
+    [
+      'whose claim says nothing of itself',
+      ({ node: plain, claim }) => ({ node: plain, claim: { ...claim, status: { nodeName: 'b' } } }),
+      { disruption: { rollouts: new Map([['general', { kind: 'canary' }]]) } },
+      'Drifted',
+      'has not drifted',
+    ],
+    [
+      'of whose pods the second must not be disrupted',
+      same,
+      {
+        shapes: [...shapes, web, { ...web, annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }],
+        pods: [...on('a', 0, 6), ...on('b', 1, 1), ...on('b', 2, 1)],
+      },
+      'Underutilized',
+      'has s2-b-0000, which must not be disrupted',
+    ],
+    [
+      'as empty that has a pod of a low priority',
+      same,
+      withPods({ ...web, spec: { ...web.spec, priority: -16_777_216 } }),
+      'Empty',
+      'is not empty',
+    ],
+    [
+      'whose pod has a budget of which nothing is known yet',
+      same,
+      { ...withPods(web), podDisruptionBudgets: [{ ...evictions(0), status: undefined }] },
+      'Underutilized',
+      'has s1-b-0000, which its budgets keep',
+    ],
     ['as drifted that has come back from it', drifts('False'), {}, 'Drifted', 'has not drifted'],
     [
       'whose pod must not be disrupted',
@@ -268,6 +309,16 @@ describe('a node does not go', () => {
       expect(blocked(leftOver(300_000), disruption({ consolidateAfter: '1m' }))).toHaveLength(1);
     });
 
+    test('and for no other node, nor by anything but when it came into use', () => {
+      const { claim, ...one } = leftOver(300_000)(machine('b'));
+      const { annotations: _, ...metadata } = claim.metadata;
+      expect(blocked(() => ({ ...one, claim: { ...claim, metadata } }), never)).toHaveLength(1);
+      const launched = { type: 'Launched', status: 'True', lastTransitionTime: new Date(NOW - 600_000).toISOString() };
+      const conditions = [launched, ...(leftOver(299_000)(machine('b')).claim.status?.conditions ?? [])];
+      expect(blocked(leftOver(299_000, { conditions }), never)).toHaveLength(1);
+      expect(blocked(leftOver(300_000), { nodePools: [pool('general')] })).toHaveLength(1);
+    });
+
     test('which goes as empty alone', () => {
       expect(blocked(leftOver(300_000), never, 'Underutilized')).toHaveLength(1);
     });
@@ -288,6 +339,21 @@ describe('a node does not go', () => {
       expect(findings(long, with_(startedAtMs))).toEqual([expect.stringContaining('which must not be disrupted')]);
     }
   });
+});
+
+test('a node that is not there does not go, nor does a claim without a node stand in the way of others', () => {
+  const plain = clusterOf([node('a'), node('b')]);
+  const made = planDisruption(plain, instant(NOW));
+  const steps = made.steps.map((step) => ({ ...step, remove: [...step.remove, 'z'] }));
+  const starting_ = machine('c').claim;
+  const { status: _, ...launching } = starting_;
+  const { cluster } = plain.provisioning;
+  const provisioning = {
+    ...plain.provisioning,
+    cluster: { ...cluster, nodeClaims: [...cluster.nodeClaims, launching] },
+  };
+  const found = auditDisruption({ ...made, steps }, { ...plain, provisioning }, instant(NOW));
+  expect(found.filter(({ rule }) => rule === 'blocked').map(({ text }) => text)).toEqual(['step 1: z is not there']);
 });
 
 describe('a node may go', () => {
@@ -382,6 +448,14 @@ describe('a node may go', () => {
       'Empty',
     ],
     ['as drifted', says('Drifted'), {}, 'Drifted'],
+    ['of a pool that says nothing of disruption', same, { nodePools: [pool('general')] }, 'Empty'],
+    [
+      'with a pod, of a pool that says nothing',
+      same,
+      { ...withPods(web), nodePools: [pool('general')] },
+      'Underutilized',
+    ],
+    ['that no pod has come to, whatever its pool waits for', same, disruption({ consolidateAfter: '48h' }), 'Empty'],
     ['as surplus of a pool with a fixed number', same, fixed, 'StaticSurplus'],
   ])('%s', (_, change, parts, reason) => {
     expect(blocked(change, parts, reason)).toEqual([]);
@@ -400,6 +474,8 @@ describe('of a pool no more nodes go than its budgets leave', () => {
     ['one of three that count, where a machine is being removed already', '33%', [node('d', terminating)], 1],
     ['one of three that count, where a node is not in use yet', '33%', [node('d', starting)], 1],
     ['none beside two that are in disruption', '2', [node('d', marked), node('e', unready)], 0],
+    ['one of three that count, where a node has no claim', '26%', [node('d', unclaimed)], 1],
+    ['two of four, one of which says nothing', '50%', [node('d', silent)], 2],
   ])('%s', (_, budget, others, most) => {
     const plan = planDisruption(planned, instant(NOW));
     const given = clusterOf([node('a'), node('b'), node('c'), ...others], budget);
@@ -414,6 +490,26 @@ describe('of a pool no more nodes go than its budgets leave', () => {
       for (const { about } of found)
         expect(about).toEqual(own.remove.slice(most).map((name) => ({ kind: 'node', name })));
     }
+  });
+
+  test('nor any, and no less than none, where more are in disruption than may be', () => {
+    const [step] = planDisruption(planned, instant(NOW)).steps;
+    if (step === undefined) throw new Error('nothing goes');
+    const given = clusterOf([node('a'), node('b'), node('c', marked), node('d', unready)], '1');
+    const plan = { ...planDisruption(planned, instant(NOW)), steps: [{ ...step, remove: ['b'] }] };
+    const found = auditDisruption(plan, given, instant(NOW)).filter(({ rule }) => rule === 'budget');
+    expect(found.map(({ text }) => text)).toEqual(['step 1: NodePool general: 1 nodes at once, 0 allowed']);
+  });
+
+  test('of which a node that the step creates is none yet', () => {
+    const machines = [machine('a', { cpu: 8 }), machine('b', { cpu: 8 })];
+    const of = (nodes: string) => clusterOf(machines, nodes, { pods: [...on('a', 0, 1), ...on('b', 0, 1)] });
+    const made = planDisruption(of('100%'), instant(NOW));
+    expect(made.steps).toMatchObject([{ remove: ['a', 'b'], create: [expect.any(String)] }]);
+    const found = (nodes: string) =>
+      auditDisruption(made, of(nodes), instant(NOW)).flatMap(({ rule, text }) => (rule === 'budget' ? [text] : []));
+    expect(found('34%')).toEqual(['step 1: NodePool general: 2 nodes at once, 1 allowed']);
+    expect(found('51%')).toEqual([]);
   });
 
   test('nor more by the planner, which does not count nodes that are not in use yet', () => {
@@ -439,6 +535,10 @@ describe('budgets', () => {
 
   test.each(['Empty', 'Underutilized', 'Drifted'] as const)('are asked for %s', (reason) => {
     expect(broken(clusterOf([node('a'), node('b')], '0'), reason)).toEqual(['budget']);
+  });
+
+  test.each(['x5%', '5%x', 'many'])('that cannot be read, like %s, let none go', (nodes) => {
+    expect(broken(clusterOf([node('a'), node('b')], nodes), 'Empty')).toEqual(['budget']);
   });
 
   test.each(['Expired', 'Unhealthy', 'StaticSurplus'] as const)('are not asked for %s', (reason) => {
@@ -487,15 +587,25 @@ describe('of a pool with a fixed number of nodes one goes at a time to be follow
     ['another is marked to go', node('d', marked), 1, ['b']],
     ['the one that is marked is being deleted', node('d', (one) => marked(claimDeleted(one))), 1, []],
     ['the other has not drifted', node('d'), 1, []],
+    ['three are to go beside another that is marked', node('d', marked), 3, ['b', 'c', 'e']],
   ])('where %s', (_, other, count, about) => {
-    const given = clusterOf([node('a'), ...['b', 'c'].map((name) => node(name, says('Drifted'))), other], '100%', {
+    const given = clusterOf([node('a'), ...['b', 'c', 'e'].map((name) => node(name, says('Drifted'))), other], '100%', {
       nodePools: [{ ...disruptable(), spec: { ...disruptable().spec, replicas: 4 } }],
     });
-    const remove = ['b', 'c'].slice(0, count);
+    const remove = ['b', 'c', 'e'].slice(0, count);
     const steps = made.steps.map((one) => ({ ...one, reason: 'Drifted' as const, remove }));
     const found = auditDisruption({ ...made, steps }, given, instant(NOW)).filter(({ rule }) => rule === 'static');
     expect(found.flatMap((one) => one.about)).toEqual(about.map((name) => ({ kind: 'node', name })));
   });
+});
+
+test('what is too many for a pool with a fixed number goes, whatever is on its way to be followed', () => {
+  const planned = clusterOf([node('a'), node('b'), node('c'), node('d')]);
+  const made = planDisruption(planned, instant(NOW));
+  const given = clusterOf([node('a'), node('b'), node('c', marked), node('d', marked)], '100%', fixed);
+  const steps = made.steps.map((one) => ({ ...one, reason: 'StaticSurplus' as const, remove: ['b'] }));
+  const found = auditDisruption({ ...made, steps }, given, instant(NOW));
+  expect(found.filter(({ rule }) => ['static', 'blocked', 'budget'].includes(rule))).toEqual([]);
 });
 
 describe('behind a new image, while others of its pool are to try it first, a node', () => {
@@ -510,9 +620,13 @@ describe('behind a new image, while others of its pool are to try it first, a no
       pods: [...on('a', 0, 1), ...on('b', 1, 1), ...on('c', 1, 1)],
       disruption: { rollouts: new Map(rollout === null ? [] : [['general', rollout]]) },
     });
-  const waits = (reason: string, rollout: Rollout, podShape?: PodShape) =>
+  const waits = (reason: string, rollout: Rollout | null, podShape?: PodShape) =>
     findings(clusterWith(reason, null, podShape), clusterWith(reason, rollout, podShape));
   const halted: Rollout = { kind: 'halted', why: 'it was bad' };
+
+  test('goes where none is wanted of its pool', () => {
+    expect(waits('ImageDrift', null)).toEqual([]);
+  });
 
   test('goes as the canary, and no other beside it', () => {
     expect(waits('ImageDrift', { kind: 'canary' })).toEqual(['blocked: step 1: c waits for a canary']);
@@ -528,5 +642,48 @@ describe('behind a new image, while others of its pool are to try it first, a no
       const owner = { apiVersion: 'apps/v1', kind, name: 'd', uid: 'd' };
       expect(waits('ImageDrift', halted, { ...shapes[0], owner } as PodShape)).toEqual([]);
     }
+  });
+
+  describe('that has drifted, whatever it says beside that,', () => {
+    const also = (one: Machine): Machine => {
+      const conditions = [{ type: 'Consolidatable', status: 'True' }, ...(one.claim.status?.conditions ?? [])];
+      return { ...one, claim: { ...one.claim, status: { ...one.claim.status, conditions } } };
+    };
+    const daemon: PodShape = {
+      ...(shapes[0] as PodShape),
+      owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' },
+    };
+    /** What is said where `b` goes, whose pods are of shape 1, a plain one, and of shape 2, of a DaemonSet. */
+    const said = (own: ReadonlyArray<Pod>, reason: DisruptionStep['reason'] = 'Drifted', replicas?: number) => {
+      const general = disruptable();
+      const machines = [node('a'), also(behind('b'))];
+      const given = clusterOf(machines, '100%', {
+        shapes: [...shapes, shapes[0] as PodShape, daemon],
+        pods: [...on('a', 0, 1), ...own],
+        nodePools: [{ ...general, spec: { ...general.spec, ...(replicas === undefined ? {} : { replicas }) } }],
+        disruption: { rollouts: new Map([['general', halted]]) },
+      });
+      const plain = planDisruption(clusterOf([node('a'), node('b')]), instant(NOW));
+      const steps = plain.steps.map((step) => ({ ...step, reason }));
+      return auditDisruption({ ...plain, steps }, given, instant(NOW)).flatMap(({ rule, text }) =>
+        rule === 'blocked' ? [text] : [],
+      );
+    };
+    const waiting = ['step 1: b waits for a canary'];
+
+    test('waits with a pod, also beside those of a DaemonSet, and goes with none but those and such as end', () => {
+      expect(said(on('b', 1, 1))).toEqual(waiting);
+      expect(said([...on('b', 1, 1), ...on('b', 2, 1)])).toEqual(waiting);
+      expect(said([])).toEqual([]);
+      expect(said([...on('b', 1, 1, { deleting: true }), ...on('b', 2, 1)])).toEqual([]);
+    });
+
+    test('waits without one in a pool with a fixed number, where another comes in its place', () => {
+      expect(said([], 'Drifted', 2)).toEqual(waiting);
+    });
+
+    test.each(['Empty', 'Expired'] as const)('goes as %s: nothing new comes for that', (reason) => {
+      expect(said([], reason, reason === 'Empty' ? undefined : 2)).toEqual([]);
+    });
   });
 });

@@ -10,7 +10,7 @@ import type {
   PlannedReplacement,
 } from '../../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { instant, microUsdPerHour } from '../../../../../shared/core/quantity/units.ts';
-import { onDemand, pods, requirement, shape, size, spec } from '../../../../kit/core/build.ts';
+import { offering, onDemand, pods, requirement, shape, size, spec } from '../../../../kit/core/build.ts';
 import { disruptable, disruptionInput, machine, NOW, on } from '../../../../kit/core/build-disruption.ts';
 
 /** Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing else. */
@@ -359,6 +359,17 @@ describe('a new node', () => {
     expect(
       said(replaced, replacing, { saved: 0 }, { replacements: [same], after, lowerBound: microUsdPerHour(0) }),
     ).toEqual(['not-cheaper: step 1: costs 0 more']);
+    expect(
+      said(
+        replaced,
+        replacing,
+        { saved: -1_000 },
+        {
+          replacements: [{ ...bought, price: microUsdPerHour(401_000) }],
+          after: { nodes: 1, cost: microUsdPerHour(401_000) },
+        },
+      ),
+    ).toContain('not-cheaper: step 1: costs 1000 more');
   });
 });
 
@@ -372,15 +383,25 @@ describe('of a Balanced pool', () => {
     readonly pod?: Partial<PodShape>;
     /** A node that stays, with a pod: its pool. */
     readonly beside?: string | null;
+    /** Pods on `a` that go with it: of what. */
+    readonly own?: string;
   }
 
   /** What is said where `a` goes for a node of that price. */
-  function exchanged({ price = 200_000, pods: own = on('a', 0, 1), pod = {}, beside = 'general' }: Exchange) {
+  function exchanged({
+    price = 200_000,
+    pods: moving_ = on('a', 0, 1),
+    pod = {},
+    beside = 'general',
+    own: kind,
+  }: Exchange) {
     const types = [size('Standard_D4s_v5', 4, 16, price), size('Standard_D8s_v5', 8, 32, 400_000)];
     const staying = beside === null ? [] : [machine('b', { cpu: 8, nodePool: beside, conditions: [] })];
     const machines = [machine('a', { cpu: 8 }), ...staying];
-    const shapes = [{ ...small, ...pod }, small];
-    const there = [...own, ...(beside === null ? [] : on('b', 1, 1))];
+    const owner = { apiVersion: 'v1', kind: kind ?? '', name: 'o', uid: 'o' };
+    const shapes = [{ ...small, ...pod }, small, { ...small, owner }];
+    const staysToo = kind === undefined ? [] : on('a', 2, 4);
+    const there = [...moving_, ...staysToo, ...(beside === null ? [] : on('b', 1, 1))];
     const given = disruptionInput({ machines, shapes, pods: there, nodePools, types });
     const cost = microUsdPerHour(400_000 * machines.length);
     const plan: DisruptionPlan = {
@@ -390,7 +411,7 @@ describe('of a Balanced pool', () => {
           reason: 'Underutilized',
           remove: ['a'],
           create: ['new'],
-          moves: own.map(({ name, uid, nodeName }) => {
+          moves: moving_.map(({ name, uid, nodeName }) => {
             return { pod: `default/${name}`, uid, from: nodeName ?? '', to: { kind: 'claim', name: 'new' } };
           }),
           saved: 400_000 - price,
@@ -421,6 +442,10 @@ describe('of a Balanced pool', () => {
     ['more pods on it, beside another pool', { pods: on('a', 0, 4), beside: 'other' }],
     ['a pod on it whose eviction counts as nothing', { pod: { annotations: { [COST]: '-999999999' } } }],
     ['a cost of its pod that cannot be read', { pod: { annotations: { [COST]: '1e9' } } }],
+    ['pods of a DaemonSet on it', { own: 'DaemonSet' }],
+    ['pods of its own on it', { own: 'Node' }],
+    ['a pod of half more, where more is saved', { price: 150_000, pod: { annotations: { [COST]: '67108864' } } }],
+    ['a pod of half more priority', { price: 150_000, pod: { spec: { ...small.spec, priority: 16_777_216 } } }],
   ])('is worth it with %s', (_, exchange) => {
     expect(exchanged(exchange)).toEqual([]);
   });
@@ -428,8 +453,213 @@ describe('of a Balanced pool', () => {
   test.each<[string, Exchange]>([
     ['more pods on it', { pods: on('a', 0, 4) }],
     ['a pod on it whose eviction costs twice as much', { pod: { annotations: { [COST]: '134217728' } } }],
+    ['a pod on it whose eviction costs +1 more', { pod: { annotations: { [COST]: '+134217728' } } }],
     ['a pod on it of twice the priority', { pod: { spec: { ...small.spec, priority: 33_554_432 } } }],
   ])('is not worth it with %s', (_, exchange) => {
     expect(exchanged(exchange)).toEqual([expect.stringContaining('balanced: step 1: NodePool general')]);
+  });
+
+  test('a node whose price nobody knows is not worth it, though nothing dearer comes', () => {
+    const types = [size('Standard_D2s_v5', 2, 8, 100_000)];
+    const given = disruptionInput({
+      machines: [machine('a'), machine('b')],
+      shapes: [small],
+      pods: [...on('a', 0, 3), ...on('b', 0, 3)],
+      types,
+      nodePools,
+    });
+    const none = { nodes: 2, cost: microUsdPerHour(0) };
+    const sums = { before: none, after: { ...none, nodes: 1 }, lowerBound: microUsdPerHour(0) };
+    expect(said(moved, given, { saved: 0 }, sums)).toEqual(['balanced: step 1: NodePool general: the score is 0']);
+  });
+
+  test('a step that takes nodes of two pools must be worth it in each, by its share of what is saved', () => {
+    const both = (policy: string, count: number) => {
+      const machines = [machine('a'), machine('b', { nodePool: 'other' }), machine('c', { cpu: 8 })];
+      const given = disruptionInput({
+        machines,
+        shapes: [small],
+        pods: [...on('a', 0, count), ...on('b', 0, 3), ...on('c', 0, 1)],
+        nodePools: [disruptable('general', { consolidationPolicy: policy }), disruptable('other')],
+      });
+      const remove = ['a', 'b'];
+      const moves = remove.flatMap((from) =>
+        on(from, 0, from === 'a' ? count : 3).map(({ name, uid }) => ({
+          pod: `default/${name}`,
+          uid,
+          from,
+          to: to('c'),
+        })),
+      );
+      const cost = microUsdPerHour(800_000);
+      const sums = {
+        kept: [{ node: 'c', nodePool: 'general', reason: { kind: 'nothing-cheaper' } as const }],
+        before: { nodes: 3, cost },
+        after: { nodes: 1, cost: microUsdPerHour(400_000) },
+        lowerBound: microUsdPerHour(0),
+      };
+      return said(moved, given, { remove, moves, saved: 400_000 }, sums);
+    };
+    expect(both('WhenEmptyOrUnderutilized', 4)).toEqual([]);
+    // A third of the pool's cost is saved in it, and four sixths of it disturbed; or five sevenths.
+    expect(both('Balanced', 3)).toEqual([]);
+    expect(both('Balanced', 4)).toEqual([
+      expect.stringContaining('balanced: step 1: NodePool general: the score is 0.46'),
+    ]);
+  });
+});
+
+describe('a plan of several steps', () => {
+  /** `a`, then `b`, whose pods come to `c`. */
+  function inTurn(count: number, change: (moves: ReadonlyArray<PlannedMove>) => ReadonlyArray<PlannedMove>) {
+    const given = disruptionInput({
+      machines: [machine('a'), machine('b'), machine('c', { cpu: 8 })],
+      shapes: [small],
+      pods: [...on('a', 0, 3), ...on('b', 0, count), ...on('c', 0, 1)],
+      nodePools: [disruptable('general', { consolidationPolicy: 'Balanced' })],
+    });
+    const steps = ['a', 'b'].map((from): DisruptionStep => {
+      const own = on(from, 0, from === 'a' ? 3 : count);
+      const moves = own.map(({ name, uid }) => ({ pod: `default/${name}`, uid, from, to: to('c') }));
+      return { reason: 'Underutilized', remove: [from], create: [], moves: change(moves), saved: 200_000 };
+    });
+    const plan: DisruptionPlan = {
+      ...moved,
+      steps,
+      kept: [{ node: 'c', nodePool: 'general', reason: { kind: 'nothing-cheaper' } }],
+      before: { nodes: 3, cost: microUsdPerHour(800_000) },
+      after: { nodes: 1, cost: microUsdPerHour(400_000) },
+      lowerBound: microUsdPerHour(0),
+    };
+    return auditDisruption(plan, given, instant(NOW)).map(({ rule, text }) => `${rule}: ${text}`);
+  }
+  const same = (moves: ReadonlyArray<PlannedMove>) => moves;
+
+  test('has pods that came in one of them where they are for the next, also by what their disruption counts', () => {
+    expect(inTurn(4, same)).toEqual([]);
+    expect(inTurn(20, same)).toContainEqual(expect.stringContaining('balanced: step 2'));
+  });
+
+  test('says in which of them it breaks a rule', () => {
+    expect(inTurn(4, (moves) => (moves.length === 4 ? moves.slice(1) : moves))).toEqual([
+      'pod-lost: step 2: pod s0-b-0000 has no place',
+    ]);
+  });
+});
+
+describe('a place for pods', () => {
+  const tied = (labels: Readonly<Record<string, string>>) => shape(spec('500m', '1Gi', { nodeSelector: labels }));
+
+  test('has the host name that its node says, which may not be the name of the node', () => {
+    const named = (host: string) => {
+      const { node, claim } = machine(stays);
+      const labels = { ...node.metadata.labels, 'kubernetes.io/hostname': host };
+      return { node: { ...node, metadata: { ...node.metadata, labels } }, claim };
+    };
+    const of = (host: string) =>
+      disruptionInput({
+        machines: [machine(goes), named(host)],
+        shapes: [tied({ 'kubernetes.io/hostname': 'host' }), small],
+        pods: [...on(goes, 0, 3), ...on(stays, 1, 3)],
+      });
+    expect(said(moved, of('host'))).toEqual([]);
+    expect(said(moved, of(stays))).not.toEqual([]);
+  });
+
+  test('is none on a claim that has no node yet, and that the plan does not create', () => {
+    const given = disruptionInput({
+      machines: [machine('a'), machine('b')],
+      shapes: [small],
+      pods: [...on('a', 0, 3), ...on('b', 0, 3)],
+    });
+    const { claim } = machine('soon');
+    const { cluster } = given.provisioning;
+    const { nodeName: _, ...status } = claim.status ?? {};
+    const nodeClaims = [...cluster.nodeClaims, { ...claim, status }];
+    const withClaim = { ...given, provisioning: { ...given.provisioning, cluster: { ...cluster, nodeClaims } } };
+    const target = { kind: 'claim' as const, name: claim.metadata.name };
+    expect(said(moved, withClaim, withMoves([{ ...first, to: target }, ...others]))).toEqual([
+      `target: step 1: ${first.pod} goes to ${claim.metadata.name}, which is not there`,
+    ]);
+  });
+
+  test('is in the reservation that the plan names', () => {
+    const label = 'karpenter.azure.com/capacity-reservation-id';
+    const offerings = ['other', 'r'].map((id) => ({
+      ...offering('westeurope-1', 'reserved', 5),
+      reservation: { id, remaining: 5 },
+      labels: { [label]: id },
+    }));
+    const requirements = [requirement('karpenter.sh/capacity-type', 'In', 'reserved', 'on-demand')];
+    const given = disruptionInput({
+      machines: [machine('a', { cpu: 8 })],
+      shapes: [tied({ [label]: 'r' })],
+      pods: on('a', 0, 1),
+      types: [size('Standard_D2s_v5', 2, 8, 100_000, { offerings }), size('Standard_D8s_v5', 8, 32, 400_000)],
+      nodePools: [disruptable('general', {}, { requirements })],
+    });
+    const in_ = (reservationId: string) =>
+      said(
+        replaced,
+        given,
+        { saved: 399_995 },
+        {
+          replacements: [
+            { ...bought, zone: 'westeurope-1', capacityType: 'reserved', reservationId, price: microUsdPerHour(5) },
+          ],
+          before: { nodes: 1, cost: microUsdPerHour(400_000) },
+          after: { nodes: 1, cost: microUsdPerHour(5) },
+          lowerBound: microUsdPerHour(0),
+        },
+      );
+    expect(in_('r')).toEqual([]);
+    expect(in_('other')).not.toEqual([]);
+  });
+});
+
+describe('what a node costs', () => {
+  const offerings = (price: number) => [
+    { ...offering('westeurope-1', 'spot', price / 4) },
+    { ...offering('westeurope-1', 'on-demand', 3 * price) },
+    { ...offering('westeurope-2', 'on-demand', price) },
+    {
+      ...offering('westeurope-2', 'reserved', 7),
+      reservation: { id: 'other', remaining: 1 },
+      labels: { 'karpenter.azure.com/capacity-reservation-id': 'other' },
+    },
+    {
+      ...offering('westeurope-2', 'reserved', 5),
+      reservation: { id: 'r', remaining: 1 },
+      labels: { 'karpenter.azure.com/capacity-reservation-id': 'r' },
+    },
+  ];
+  const types = [size('Standard_D4s_v5', 4, 16, 200_000, { offerings: offerings(200_000) })];
+  const inReservation = (id: string) => {
+    const one = machine('a', { zone: 'westeurope-2', capacityType: 'reserved' });
+    const labels = { ...one.node.metadata.labels, 'karpenter.azure.com/capacity-reservation-id': id };
+    return { ...one, node: { ...one.node, metadata: { ...one.node.metadata, labels } } };
+  };
+
+  test.each([
+    ['on demand in its zone', machine('a', { zone: 'westeurope-2' }), 200_000],
+    ['on demand in another zone', machine('a'), 600_000],
+    ['as spot', machine('a', { capacityType: 'spot' }), 50_000],
+    ['in its reservation', inReservation('r'), 5],
+    ['in another reservation', inReservation('other'), 7],
+    ['where nobody sells it', machine('a', { zone: 'westeurope-3' }), 0],
+  ])('is what it costs %s, as the plan says', (_, going, saved) => {
+    const given = disruptionInput({
+      machines: [going, machine('b', { conditions: [] })],
+      shapes: [small],
+      pods: on('b', 0, 1),
+      types,
+    });
+    const made = planDisruption(given, instant(NOW));
+    expect(auditDisruption(made, given, instant(NOW))).toEqual([]);
+    expect(made.steps).toMatchObject([{ remove: ['a'], saved }]);
+    const steps = made.steps.map((step) => ({ ...step, saved: saved + 1 }));
+    expect(auditDisruption({ ...made, steps }, given, instant(NOW)).map(({ text }) => text)).toContain(
+      `step 1: saves ${saved}, and says ${saved + 1}`,
+    );
   });
 });

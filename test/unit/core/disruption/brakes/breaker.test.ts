@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openBreakers } from '../../../../../shared/core/disruption/brakes/breaker.ts';
+import { openBreakers, readFailures, renderFailures } from '../../../../../shared/core/disruption/brakes/breaker.ts';
 import { disruptable, machine, NOW, type Machine } from '../../../../kit/core/build-disruption.ts';
 
 const MINUTE = 60_000;
@@ -26,7 +26,11 @@ describe('steps whose replacements failed stop a pool', () => {
     ['three within more than an hour do not', [61 + 10, 30, 10], null],
     ['three do no more when the hour is over', [120, 90, 60], null],
     ['one that is to come does not count', [30, 10, -10], null],
+    ['three within an hour to the second do', [70, 30, 10], at(NOW + 50 * MINUTE)],
+    ['one that fails now counts', [30, 10, 0], at(NOW + 60 * MINUTE)],
+    ['and the pool stops to the last second', [61, 60 - 1 / 60, 60 - 1 / 60], at(NOW + 1000)],
     ['of more the last three count', [300, 40, 20, 10], at(NOW + 50 * MINUTE)],
+    ['none do not', [], null],
   ])('%s', (_, minutesAgo, until) => {
     expect(
       braked(
@@ -60,6 +64,16 @@ describe('nodes that are not ready stop a pool', () => {
     expect(braked([...well(3), sick('a'), leaving])).toBeNull();
   });
 
+  test('but those that do not name their machine count, whatever claim goes before it has one', () => {
+    const nameless = (one: Machine): Machine => ({ ...one, node: { ...one.node, spec: { taints: [] } } });
+    const { node, claim } = machine('never');
+    const { status: _, ...unmade } = claim;
+    const going = { node, claim: { ...unmade, metadata: { ...claim.metadata, deletionTimestamp: at(NOW) } } };
+    expect(braked([...well(2), nameless(sick('a')), nameless(sick('b')), going])).toBe(why(2, 5));
+    const { spec: __, ...bare } = sick('b').node;
+    expect(braked([...well(2), sick('a'), { node: bare, claim: going.claim }])).toBe(why(2, 4));
+  });
+
   test('whichever way Azure spells the machine of one that is on its way out', () => {
     const { node, claim } = sick('b');
     const leaving: Machine = {
@@ -68,4 +82,43 @@ describe('nodes that are not ready stop a pool', () => {
     };
     expect(braked([...well(3), sick('a'), leaving])).toBeNull();
   });
+});
+
+describe('what a pool says of steps that failed', () => {
+  const of = (text?: string) => readFailures({ metadata: { name: 'p', ...(text === undefined ? {} : said(text)) } });
+  const said = (text: string) => ({ annotations: { 'nodewright.dev/disruption-failures': text } });
+  const failure = (decision: string, minute: number) => ({ decision, atMs: Date.UTC(2026, 0, 1, 0, minute) });
+
+  test('is read as it is written', () => {
+    const text = 'a=2026-01-01T00:01:00Z,b=2026-01-01T00:02:00Z';
+    expect(of(text)).toEqual([failure('a', 1), failure('b', 2)]);
+    expect(renderFailures([failure('a', 1)], failure('b', 2))).toBe(text);
+  });
+
+  test('is nothing where it says nothing, and what is no failure is left out', () => {
+    expect([of(), of('')]).toEqual([[], []]);
+    expect(of('a=yesterday,b,=,c=2026-01-01T00:02:00Z')).toEqual([failure('c', 2)]);
+  });
+
+  test('is the last three, with one more', () => {
+    const known = [1, 2, 3].map((minute) => failure(`d${minute}`, minute));
+    const text = renderFailures(known, failure('d4', 4));
+    expect(of(text).map(({ decision }) => decision)).toEqual(['d2', 'd3', 'd4']);
+  });
+});
+
+test('a pool that fails is held for that until its time is over, whatever its nodes do, and others are not held', () => {
+  const machines = ['a', 'b', 'c'].map((name) =>
+    machine(name, { nodeConditions: [{ type: 'Ready', status: 'Unknown' }], nodePool: 'sick' }),
+  );
+  const unsaid = machine('d', { nodeConditions: [], nodePool: 'silent' });
+  const all = [...machines, unsaid, machine('e'), machine('f', { nodePool: 'other' })];
+  const cluster = {
+    nodePools: ['general', 'sick', 'silent', 'other'].map((name) => disruptable(name)),
+    nodes: all.map(({ node }) => node),
+    nodeClaims: all.map(({ claim }) => claim),
+  };
+  expect([...openBreakers(cluster, NOW)]).toEqual([
+    ['sick', { kind: 'breaker', until: null, why: '3 of its 3 nodes are not ready' }],
+  ]);
 });

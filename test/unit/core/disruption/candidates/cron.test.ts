@@ -82,6 +82,13 @@ test.each([
   '  0   9 * *  sun ',
   '*/7 */5 */3 */2 *',
   '10-40/3 8-18/2 2-20 * *',
+  '0 0 */2 * 5',
+  '0 0 *-20 * 5',
+  '0 0 ?-20/1 * 5',
+  '0 0 13,* * 5',
+  '0 0 13 * 5,?',
+  '5 0,12 10-20/5 1/10 1-3',
+  ' @daily ',
   '@daily',
   '@monthly',
 ])('the planner and the audit read %s the same', (schedule) => {
@@ -91,8 +98,8 @@ test.each([
     spec: { template: { spec: {} }, disruption: { budgets: [{ nodes: '0', schedule, duration: '1m' }] } },
   } as unknown as NodePool;
   const start = at('2026-11-01T00:00:00Z');
-  // Each quarter of an hour of some weeks, and minutes in between.
-  for (let ms = start; ms < start + 61 * 86_400_000; ms += 15 * 60_000 + 60_000) {
+  // So that every minute of the day comes in three weeks.
+  for (let ms = start; ms < start + 61 * 86_400_000; ms += 17 * 60_000) {
     const most = mostAtOnce(pool, { reason: 'Empty', nodes: 5, now: instant(ms) });
     expect([ms, most]).toEqual([ms, read !== null && strikesWithin(read, ms - 60_000, ms) ? 0 : Infinity]);
   }
