@@ -6,7 +6,15 @@ import { planDisruption } from '../../../../../shared/core/disruption/plan-disru
 import type { DisruptionInput, Rollout } from '../../../../../shared/core/model/disruption-input.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
 import { pool, shape, spec } from '../../../../kit/core/build.ts';
-import { disruptable, disruptionInput, machine, NOW, on, type Disruption, type Machine } from '../../../../kit/core/build-disruption.ts';
+import {
+  disruptable,
+  disruptionInput,
+  machine,
+  NOW,
+  on,
+  type Disruption,
+  type Machine,
+} from '../../../../kit/core/build-disruption.ts';
 
 /**
  * A plan is made for a cluster and audited against another, in which the rule under test forbids it: so that the audit is seen to know

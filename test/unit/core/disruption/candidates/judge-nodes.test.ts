@@ -3,7 +3,15 @@ import { judgeNodes } from '../../../../../shared/core/disruption/candidates/jud
 import type { Condition } from '../../../../../shared/kubernetes/manifest.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
 import { pool, shape, size, spec } from '../../../../kit/core/build.ts';
-import { CONSOLIDATABLE, disruptable, disruptionInput, machine, NOW, on, type Machine } from '../../../../kit/core/build-disruption.ts';
+import {
+  CONSOLIDATABLE,
+  disruptable,
+  disruptionInput,
+  machine,
+  NOW,
+  on,
+  type Machine,
+} from '../../../../kit/core/build-disruption.ts';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
