@@ -25,17 +25,15 @@ function onPort(...ports: ReadonlyArray<number>): Partial<PodSpec> {
   return { containers: [{ name: 'c', resources, ports: ports.map((hostPort) => ({ hostPort })) }] };
 }
 
+/** The shapes of the pods on a node, as a line of a plan has it. */
+function shapesIn(line: string): ReadonlyArray<string> {
+  return [...line.matchAll(/s(?<shape>\d+)-/g)].map(({ groups }) => groups?.['shape'] ?? '').toSorted();
+}
+
 /** The nodes of a plan, each as the shapes of its pods. */
 function shapesOn(lines: ReadonlyArray<string>): ReadonlyArray<string> {
   const launched = lines.filter((line) => line.startsWith('launch'));
-  return launched
-    .map((line) =>
-      [...line.matchAll(/s(\d+)-/g)]
-        .map((match) => match[1])
-        .toSorted()
-        .join(''),
-    )
-    .toSorted();
+  return launched.map((line) => shapesIn(line).join('')).toSorted();
 }
 
 test('pods that take a host port share their nodes with others, and with none that takes it too', () => {
@@ -55,10 +53,10 @@ test('with more shared ports than are counted, no two pods on one node take the 
   const lines = plan({ shapes, pods: shapes.flatMap((_, index) => pods(index, 1)) });
   const launched = lines.filter((line) => line.startsWith('launch'));
   for (const line of launched) {
-    const taken = [...line.matchAll(/s(\d+)-/g)].map((match) => Number(match[1]) % numbers.length);
+    const taken = shapesIn(line).map((one) => Number(one) % numbers.length);
     expect(new Set(taken).size).toBe(taken.length);
   }
-  expect(launched.flatMap((line) => [...line.matchAll(/s(\d+)-/g)])).toHaveLength(18);
+  expect(launched.flatMap(shapesIn)).toHaveLength(18);
 });
 
 test('pods that must be in one zone fill its nodes as others do', () => {
