@@ -64,12 +64,12 @@ export type Command =
 export const usage = `nodewright: node provisioning for AKS
 
 Usage:
-  nodewright deploy --cluster ID     Deploy it for a cluster, or bring a new version
+  nodewright deploy --cluster ID     Deploy it for a cluster, or upgrade it
   nodewright status --cluster ID     Show whether it works
   nodewright uninstall --cluster ID  Remove it
   nodewright plan -f FILE            Plan nodes for the pods in manifests
   nodewright disrupt -f FILE         Plan which nodes of a cluster can go
-  nodewright launch -f FILE          Show what a machine would be made and booted with
+  nodewright launch -f FILE          Show the VM and bootstrap configuration of one node
   nodewright version                 Print the version
   nodewright --help                  Print this; nodewright plan --help says more about plan, and so on
 `;
@@ -82,7 +82,7 @@ Usage:
   -f, --filename FILE   Manifests: a YAML or JSON file, a folder of them, or - for standard input.
                         Any number of times. Lists that kubectl get -o json prints are read too.
       --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
-      --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
+      --region REGION   Bundled sizes and prices of this region. Default: ${DEFAULT_REGION}
       --budget-ms N     Look for better plans for N milliseconds. Default: plan once, as the service does
       --strict          Fail where a manifest has a field that its kind does not have. Default: a note
   -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/plan.schema.json
@@ -112,7 +112,7 @@ Usage:
   -f, --filename FILE   The cluster: what kubectl get -o json prints, YAML or JSON, a folder, or - for
                         standard input. Any number of times.
       --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
-      --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
+      --region REGION   Bundled sizes and prices of this region. Default: ${DEFAULT_REGION}
       --now TIME        The moment to plan for, as 2026-11-22T09:30:00Z: schedules of budgets, ages. Default: now
       --strict          Fail where a manifest has a field that its kind does not have. Default: a note
   -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/disruption.schema.json

@@ -24,7 +24,7 @@ const shared = `      --cluster ID     The AKS cluster: az aks show --resource-g
       --name NAME      Of the deployment. Default: the cluster's name`;
 
 export const deployUsage = `Deploy Nodewright for an AKS cluster, with the Azure CLI's login as it is. Type it again to go on where it
-stopped, to bring a new version, or to change a setting: what is the same stays.
+stopped, to upgrade it, or to change a setting: what is the same stays.
 
 Usage:
   nodewright deploy --cluster ID [options]
@@ -33,7 +33,7 @@ ${shared}
       --location NAME  Region of what is made. Default: the cluster's. It cannot be changed later
       --app-zip FILE   The app's code, packed already. Default: it is packed here
       --dry-run        Print each step and what it would change, and change nothing
-      --yes            Ask nothing: mend what can be mended
+      --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
 
 Steps: what it takes (with the offer to mend what is not so), the app's code is packed, infrastructure, the relay and

@@ -89,7 +89,7 @@ function toMend({ answers, findings }: Look): {
 function throwOthers(others: ReadonlyArray<string>, { findings }: Look): void {
   if (others.length === 0) return;
   throw new Stopped(
-    `${others.join(', ')} ${others.length === 1 ? 'has' : 'have'} to be mended by hand: the lines above say how (${others.length} of ${findings.length} checks). Nothing was deployed`,
+    `${others.join(', ')} ${others.length === 1 ? 'has' : 'have'} to be fixed by hand: the lines above say how (${others.length} of ${findings.length} checks). Nothing was deployed`,
   );
 }
 

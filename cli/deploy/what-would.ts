@@ -32,7 +32,7 @@ export async function whatWould(
     for (const line of chartWould(target, answers, machine)) say(`  ${line}`);
   });
   await steps.run('the app’s code is sent', 'some 2 min', () => {
-    say(`  would send ${zip} to ${app}, which starts anew`);
+    say(`  would send ${zip} to ${app}, which restarts`);
   });
   await steps.run('a first look', 'up to 12 min, as rights take a while to hold', () => {
     say('  would ask the app for its health, whether it has heard the relay, and the cluster what is decided');

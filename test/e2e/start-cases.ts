@@ -114,7 +114,7 @@ export function startCases(mode: 'embedded' | 'real'): void {
         `${pool}\n---\n${pods.replace("cpu: '1'", "cpu: '9000'").replace('replicas: 10', 'replicas: 1')}`,
       );
       const { code, stdout } = await start(place, ['--once', '-f', file]).ended;
-      expect(stdout).toContain('No pods run, 1 pod waits, and nothing more can come.');
+      expect(stdout).toContain('No pods run, 1 pod waits, and no more nodes can be created.');
       expect(stdout).toMatch(/inflate-\S+: .*general-purpose: /);
       expect(code).toBe(1);
     });

@@ -120,7 +120,7 @@ describe('the hooks of azure.yaml', () => {
   test('a cluster that is not there is one sentence, and nothing is thrown at the reader', async () => {
     const { code, said } = await run('preflight.ts', { NODEWRIGHT_CLUSTER_ID: `${clusterId}-2` });
     expect(said.trim()).toBe(
-      '✗ cannot read the cluster: there is no such resource: run az aks list --query [].id to see the clusters that there are',
+      '✗ cannot read the cluster: there is no such resource: run az aks list --query [].id to see the existing clusters',
     );
     expect(code).toBe(1);
   });
@@ -207,7 +207,7 @@ describe('the hooks of azure.yaml', () => {
     expect(invoke?.sent).not.toHaveProperty('nodeSelector');
     expect(code).toBe(0);
     const missing = await run('relay.ts', { ...environment, NODEWRIGHT_CHART_VALUES: 'infra/nowhere.yaml' });
-    expect(missing.said).toContain('✗ NODEWRIGHT_CHART_VALUES names infra/nowhere.yaml, which is not there');
+    expect(missing.said).toContain('✗ NODEWRIGHT_CHART_VALUES names infra/nowhere.yaml, which does not exist');
     expect(missing.code).toBe(1);
   });
 

@@ -33,7 +33,7 @@ function planFor(general: NodePool) {
 }
 
 const create = (planned: ReturnType<typeof planFor>, now: NodePool) =>
-  toNodeClaim('000000001-abc', planned, { name: 'general-1', pool: now, nodeClass: null, types: [] });
+  toNodeClaim('000000001-abc', planned, { name: 'general-1', currency: 'USD', pool: now, nodeClass: null, types: [] });
 
 describe('a created NodeClaim', () => {
   test.each([

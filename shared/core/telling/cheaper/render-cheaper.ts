@@ -20,8 +20,8 @@ const renderers: {
 } = {
   taint: ({ pod, taint }) => `${pod} does not tolerate taint ${renderTaint(taint)}`,
   'pod-requirement': ({ pod, wanted }) => `${pod} asks for ${renderWanted(wanted)}`,
-  'pod-preference': ({ pod }) => `${pod} prefers others`,
-  volume: ({ pod }) => `a volume of ${pod} cannot be there`,
+  'pod-preference': ({ pod }) => `${pod} prefers other nodes`,
+  volume: ({ pod }) => `a volume of ${pod} cannot be attached there`,
   'host-port': ({ pod }) => `a daemonset takes a host port of ${pod} there`,
   devices: ({ pod }) => `the devices that ${pod} claims were not found there`,
   'too-small': ({ resource, wanted, has }) =>
@@ -38,5 +38,5 @@ const renderers: {
   limit: ({ resource, wanted, left }) =>
     `it takes ${renderForPeople(resource, wanted, 'up')} ${resource} more of the limits, which leave ${renderForPeople(resource, left, 'down')}`,
   'min-values': ({ keys }) => `too few instance types would be left for minValues of ${keys.join(' and ')}`,
-  overlooked: () => 'it would do: the search for a cheap plan did not come to it',
+  overlooked: () => 'it would fit: the search did not reach it in its time',
 };

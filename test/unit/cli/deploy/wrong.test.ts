@@ -100,7 +100,7 @@ const cases: ReadonlyArray<readonly [string, World, Parameters<typeof type>[1], 
     newcomer({ cluster: { enableRBAC: false } }),
     optionsOf(),
     1,
-    'kubernetes-rbac has to be mended by hand',
+    '✗ step 1 of 6, what it takes: kubernetes-rbac has to be fixed by hand: the lines above say how (1 of 31 checks). Nothing was deployed',
   ],
   [
     'a deployment by another name for the same cluster',
