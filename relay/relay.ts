@@ -14,6 +14,7 @@ import { createKubeClient, type KubeClient } from './kube-client.ts';
 import type { KubeConnection } from './kube-config.ts';
 import { Election, leaseTiming, type LeaseTiming } from './lease.ts';
 import { reasonOf, type Log } from './log.ts';
+import { createNodeMetrics } from './node-metrics.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { Publisher, publishTiming, type PublishTiming } from './publisher.ts';
@@ -215,7 +216,14 @@ function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boole
   const interruptions = createInterruptionMetrics({ isPublishing, now: Date.now });
   image.observe(durations.observe);
   image.observe(interruptions.observe);
-  return { render: () => karpenter.render() + durations.render() + interruptions.render() };
+  const nodes = createNodeMetrics({
+    objects: image.objects,
+    eachPod: image.eachPod,
+    podCount: () => image.gauges['pods']?.() ?? 0,
+    isPublishing,
+    now: Date.now,
+  });
+  return { render: () => karpenter.render() + nodes.render() + durations.render() + interruptions.render() };
 }
 
 interface SchedulingParts {
