@@ -41,9 +41,12 @@ export function createNodeMetrics(options: NodeMetricsOptions): { readonly rende
         perResource(nodes, 'karpenter_nodes_total_daemon_requests', 'Of these, of DaemonSets.', (node) =>
           onNode(requested, node, 'daemons'),
         ),
-        renderFamily('karpenter_nodes_current_lifetime_seconds', 'gauge', 'How long a node has existed.', [
-          ...nodes.map((node): Sample => [labelsOf(node), ageSeconds(node, now())]),
-        ]),
+        renderFamily(
+          'karpenter_nodes_current_lifetime_seconds',
+          'gauge',
+          'How long a node has existed.',
+          nodes.map((node): Sample => [labelsOf(node), ageSeconds(node, now())]),
+        ),
         renderFamily(
           'karpenter_nodepools_cost_total',
           'gauge',

@@ -36,13 +36,13 @@ ${shared}
       --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
 
-Steps: what it takes (with the offer to mend what is not so), the app's code is packed, infrastructure, the relay and
+Steps: what it takes (with the offer to fix what is not so), the app's code is packed, infrastructure, the relay and
 rights in the cluster, the app's code is sent, a first look. Variables such as NODEWRIGHT_CURRENCY say the rest:
 docs/deploy.md has them all. What was said in an earlier deployment holds until it is said otherwise.
 
 Exit codes:
   0   deployed, and it works; with --dry-run: nothing stands in the way
-  1   something has to be mended, or a step failed: it says which, and how to go on
+  1   something has to be fixed, or a step failed: it says which, and how to go on
   2   the command, az or its login is wrong: nothing was changed
   3   an internal error. Please report it
 

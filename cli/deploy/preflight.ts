@@ -71,7 +71,7 @@ function tell({ answers, findings }: Look, target: Target, machine: Machine): vo
   const others = othersOn(group, target, machine.azIn(machine.root, ASKED_WITHIN_MS));
   if (others.length === 0) return;
   throw new Stopped(
-    `Nodewright is deployed for this cluster already, as ${others.join(', ')}, and two would make nodes for the same pods: --name ${others[0]} goes on with that one (what was chosen there and azd or a file keeps is to be said again); or remove it first`,
+    `Nodewright is deployed for this cluster already, as ${others.join(', ')}, and two would make nodes for the same pods: --name ${others[0]} continues with that one (what was chosen there and azd or a file keeps is to be said again); or remove it first`,
   );
 }
 

@@ -184,7 +184,7 @@ describe('the hooks of azure.yaml', () => {
       '! aksnodeclasses.karpenter.azure.com, nodeclaims.karpenter.sh, nodepools.karpenter.sh: somebody else keeps these',
     );
     expect(said).toContain(
-      '! nodeoverlays.karpenter.sh is not there: kubectl apply -f infra/crds/karpenter.sh_nodeoverlays.yaml',
+      '! nodeoverlays.karpenter.sh does not exist: kubectl apply -f infra/crds/karpenter.sh_nodeoverlays.yaml',
     );
     const made = callsSince(before);
     expect(made.find(({ args }) => args[1] === 'build')?.args.join(' ')).toContain('--platform linux/arm64');

@@ -32,7 +32,7 @@ const renderers: {
   'eviction-risk': ({ evictionsPerHour, weighedPrice, chosenWeighedPrice }, currency) =>
     `evicted with a chance of ${renderPercent(evictionsPerHour)} an hour, so that it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
   'spot-storm': ({ evicted, of, refusedSizes, until, weighedPrice, chosenWeighedPrice }, currency) =>
-    `${refusedSizes > 0 ? `Azure had no spot of ${refusedSizes} sizes in its zone` : `Azure took back ${evicted} of ${of} spot machines like it`} within ten minutes, so that until ${until} it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
+    `${refusedSizes > 0 ? `Azure had no spot of ${refusedSizes} sizes in its zone` : `Azure evicted ${evicted} of ${of} spot VMs like it`} within ten minutes, so that until ${until} it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
   weight: () => 'its NodePool has less weight than one that can take the pods',
   topology: ({ key }) => `rules about other pods allow no other ${key}`,
   limit: ({ resource, wanted, left }) =>

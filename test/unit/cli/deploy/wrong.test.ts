@@ -107,7 +107,7 @@ const cases: ReadonlyArray<readonly [string, World, Parameters<typeof type>[1], 
     ready({ roles: ['Nodewright machines production-abcdefghijklm', 'Another role'] }),
     optionsOf(),
     1,
-    'Nodewright is deployed for this cluster already, as production, and two would make nodes for the same pods: --name production goes on',
+    'Nodewright is deployed for this cluster already, as production, and two would make nodes for the same pods: --name production continues',
   ],
   [
     'a name that another cluster has',
@@ -137,7 +137,7 @@ const cases: ReadonlyArray<readonly [string, World, Parameters<typeof type>[1], 
     1,
     'a deployment of my-cluster is under way since 2026-11-26T00:59:00Z (Running): somebody else',
   ],
-  ['code that is not there', ready(), optionsOf({ appZip: 'nowhere.zip' }), 2, '--app-zip: nowhere.zip is not there'],
+  ['code that is not there', ready(), optionsOf({ appZip: 'nowhere.zip' }), 2, '--app-zip: nowhere.zip does not exist'],
 ];
 
 test.for(cases)('%s: nothing is changed, and it says what to do', async ([, world, options, exitCode, message]) => {
