@@ -64,7 +64,7 @@ describe('the hooks of azure.yaml', () => {
     });
     expect(said).toContain('✗ entra-id');
     expect(said).toContain(
-      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad --enable-azure-rbac, then az role assignment create`,
+      `fix: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad --enable-azure-rbac, then az role assignment create`,
     );
     expect(said).toMatch(/1 of \d+ checks failed\. Nothing was deployed\./);
     expect(code).toBe(1);
@@ -92,7 +92,7 @@ describe('the hooks of azure.yaml', () => {
       '✗ rights-in-cluster: you may not install the chart: in the cluster you lack create namespaces',
     );
     expect(said).toContain(
-      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --aad-admin`,
+      `fix: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --aad-admin`,
     );
     expect(code).toBe(1);
   });

@@ -16,9 +16,9 @@ export function listSources(root: string, path: string): ReadonlyArray<string> {
     .toSorted();
 }
 
-/** The strings and templates of a source file that are sentences or parts of them: those with a space between words. */
+/** The strings and templates of a source file that are sentences or parts of them: those with a letter and a space. */
 export function readSaidTexts(file: string): ReadonlyArray<SaidText> {
-  return textsIn(readFileSync(file, 'utf8')).filter(({ text }) => /[\p{L}…] [\p{L}…]/u.test(text));
+  return textsIn(readFileSync(file, 'utf8')).filter(({ text }) => /\p{L}.* |^ .*\p{L}/u.test(text));
 }
 
 /** After one of these a slash begins a regular expression and not a division. */

@@ -630,7 +630,7 @@ test('findings are shown with the cluster’s own names in the commands', () => 
   );
   expect(line).toBe('✗ entra-id: the API server does not accept Microsoft Entra ID tokens, which the functions use');
   expect(mend).toBe(
-    '    mend: az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role "Azure Kubernetes Service RBAC Cluster Admin" --scope ' +
+    '    fix: az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role "Azure Kubernetes Service RBAC Cluster Admin" --scope ' +
       CLUSTER_ID,
   );
 });

@@ -163,8 +163,8 @@ test('without a login, and without az, it is one sentence', async () => {
 test.for([
   [{ NODEWRIGHT_INSTANCE_MEMORY_MB: 'much' }, 'NODEWRIGHT_INSTANCE_MEMORY_MB is "much": write a number'],
   [{ NODEWRIGHT_AZURE_EVENTS: 'no' }, 'NODEWRIGHT_AZURE_EVENTS is "no": write true or false'],
-  [{ NODEWRIGHT_CURRENCY: 'DM' }, 'mend: set the variable NODEWRIGHT_CURRENCY to one of USD'],
-  [{ NODEWRIGHT_INSTALL: 'Helm' }, 'mend: set the variable NODEWRIGHT_INSTALL to helm'],
+  [{ NODEWRIGHT_CURRENCY: 'DM' }, 'fix: set the variable NODEWRIGHT_CURRENCY to one of USD'],
+  [{ NODEWRIGHT_INSTALL: 'Helm' }, 'fix: set the variable NODEWRIGHT_INSTALL to helm'],
   [{ NODEWRIGHT_CREATE_REGISTRY: 'false' }, 'set the variable NODEWRIGHT_RELAY_IMAGE to REGISTRY/nodewright-relay:TAG'],
 ] as const)('a variable that does not fit is named: %j', async ([environment, message]) => {
   const { code, said, requests } = await type(ready(), optionsOf(), { environment });
