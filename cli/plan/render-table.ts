@@ -121,7 +121,7 @@ function renderGap({ cost, lowerBound }: Plan, { currency, gap }: PlanDocument['
   if (cost === lowerBound) return 'No plan for these pods costs less: this is proved.';
   if (gap === null) return 'How much cheaper a plan could be is not known.';
   if (gap > TELLING_GAP) {
-    return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}. This bound ignores some rules, such as topology spread and host ports: this plan may well be the cheapest.`;
+    return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}. The bound ignores some rules, such as topology spread and host ports, so it does not tell how far this plan is from the cheapest.`;
   }
   return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}: this one is at most ${percent(gap)} above the cheapest.`;
 }
