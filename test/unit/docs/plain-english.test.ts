@@ -14,6 +14,8 @@ const SAYING = [
   'shared/contract/api',
   'shared/adapters',
   'cli',
+  'relay',
+  'functions',
   'sandbox/start',
   'sandbox/orders',
   'sandbox/world',
@@ -30,6 +32,11 @@ const PAGES = [
   'docs/operate.md',
   'docs/disruption.md',
   'docs/troubleshooting.md',
+  'docs/migrate.md',
+  'docs/interruptions.md',
+  'docs/metrics.md',
+  'docs/portal.md',
+  'docs/sandbox.md',
 ];
 
 /** What a machine can see of the faults that CONTRIBUTING.md lists, with the words to use. */
