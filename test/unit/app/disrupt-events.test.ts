@@ -182,3 +182,9 @@ describe('a node that is to be removed', () => {
     );
   });
 });
+
+test('what a move saves is rounded down and what is required up, to three digits, with the annotation that sets it', () => {
+  expect(keptEvent({ kind: 'not-worth', saving: 48_567, pods: 3, least: 144_613 }, 'USD')?.message).toBe(
+    'Removing it saves $0.0485 an hour for each pod that moves, and its NodePool requires $0.145 (annotation nodewright.dev/move-cost)',
+  );
+});

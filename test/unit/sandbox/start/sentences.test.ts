@@ -87,6 +87,9 @@ describe('amounts', () => {
 
   test('a gap is rounded up, so that it never promises more than was proved', () => {
     expect(renderGap(1_000_001, 1_000_000)).toBe('at most 0.1 % above the cheapest possible');
+    expect(renderGap(1_100_000, 1_000_000)).toBe('at most 10.0 % above the cheapest possible');
+    // Such a bound ignores a rule that the plan obeys: as a share it would read as waste.
+    expect(renderGap(1_500_000, 1_000_000)).toBe('not proved to be the cheapest');
     expect(renderGap(1, 0)).toBeNull();
   });
 
