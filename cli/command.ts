@@ -50,6 +50,15 @@ export interface LaunchOptions {
   readonly output: 'json' | 'yaml';
 }
 
+/** What `nodewright convert` was asked for. */
+export interface ConvertOptions {
+  readonly kind: 'convert';
+  readonly paths: ReadonlyArray<string>;
+  /** Names the zones of AKS node pools; null: they are left out. */
+  readonly region: string | null;
+  readonly output: 'json' | 'yaml';
+}
+
 const outputs = ['table', 'json', 'yaml'] as const;
 type Output = (typeof outputs)[number];
 
@@ -57,6 +66,7 @@ export type Command =
   | PlanOptions
   | DisruptOptions
   | LaunchOptions
+  | ConvertOptions
   | DeployOptions
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' };
@@ -64,12 +74,13 @@ export type Command =
 export const usage = `nodewright: node provisioning for AKS
 
 Usage:
-  nodewright deploy --cluster ID     Deploy it for a cluster, or bring a new version
+  nodewright deploy --cluster ID     Deploy it for a cluster, or upgrade it
   nodewright status --cluster ID     Show whether it works
   nodewright uninstall --cluster ID  Remove it
   nodewright plan -f FILE            Plan nodes for the pods in manifests
-  nodewright disrupt -f FILE         Plan which nodes of a cluster can go
-  nodewright launch -f FILE          Show what a machine would be made and booted with
+  nodewright disrupt -f FILE         Plan which nodes of a cluster can be removed
+  nodewright convert -f FILE         Write NodePools from old manifests or AKS node pools
+  nodewright launch -f FILE          Show the VM and bootstrap configuration of one node
   nodewright version                 Print the version
   nodewright --help                  Print this; nodewright plan --help says more about plan, and so on
 `;
@@ -82,7 +93,7 @@ Usage:
   -f, --filename FILE   Manifests: a YAML or JSON file, a folder of them, or - for standard input.
                         Any number of times. Lists that kubectl get -o json prints are read too.
       --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
-      --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
+      --region REGION   Bundled sizes and prices of this region. Default: ${DEFAULT_REGION}
       --budget-ms N     Look for better plans for N milliseconds. Default: plan once, as the service does
       --strict          Fail where a manifest has a field that its kind does not have. Default: a note
   -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/plan.schema.json
@@ -103,7 +114,7 @@ Examples:
   kubectl get nodepools,aksnodeclasses,nodeclaims,nodes,pods,daemonsets -A -o json | nodewright plan -f -
 `;
 
-export const disruptUsage = `Plan which nodes of a cluster can go, what comes in their place and where their pods move, from files,
+export const disruptUsage = `Plan which nodes of a cluster can be removed, what replaces them and where their pods move, from files,
 without touching the cluster.
 
 Usage:
@@ -112,13 +123,13 @@ Usage:
   -f, --filename FILE   The cluster: what kubectl get -o json prints, YAML or JSON, a folder, or - for
                         standard input. Any number of times.
       --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
-      --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
+      --region REGION   Bundled sizes and prices of this region. Default: ${DEFAULT_REGION}
       --now TIME        The moment to plan for, as 2026-11-22T09:30:00Z: schedules of budgets, ages. Default: now
       --strict          Fail where a manifest has a field that its kind does not have. Default: a note
   -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/disruption.schema.json
   -h, --help            Print this
 
-Nodes go for the reasons and under the rules of their NodePool's spec.disruption, as in Karpenter: its policy,
+Nodes are removed for the reasons and under the rules of their NodePool's spec.disruption, as in Karpenter: its policy,
 consolidateAfter, budgets, PodDisruptionBudgets, karpenter.sh/do-not-disrupt. A NodeClaim is consolidated when
 its condition Consolidatable says so, and replaced when Drifted does.
 
@@ -132,7 +143,7 @@ Examples:
   kubectl get nodepools,aksnodeclasses,nodeclaims,nodes,pods,daemonsets,pdb,ns -A -o json | nodewright disrupt -f -
 `;
 
-export const launchUsage = `Show what would be sent to Azure for one node, and what the node would be configured with, without Azure.
+export const launchUsage = `Show the VM, network interface and bootstrap configuration that one node would get, without calling Azure.
 
 Usage:
   nodewright launch -f CLASS -f POOL --settings FILE --kubernetes VERSION --size SIZE [options]
@@ -143,13 +154,13 @@ Usage:
       --size SIZE           The VM size, as Standard_D4s_v5
       --zone ZONE           As westeurope-1 or 1; 0 for none. Default: the size's first
       --capacity-type TYPE  on-demand or spot. Default: on-demand, unless the pool admits spot only
-      --skus FILE           Sizes as ARM lists them (az vm list-skus -o json). Default: those that come along
+      --skus FILE           Sizes as ARM lists them (az vm list-skus -o json). Default: the bundled sizes
   -o, --output FORMAT       json or yaml. Default: yaml
   -h, --help                Print this
 
 It prints vm, nic and extension (the bodies of the PUT requests, without the custom data), nodeConfig (what AKS's node
-controller reads at boot), kubeletFlags, nodeLabels and customData (base64). A bootstrap token is minted at launch: here
-stands one that opens nothing. What is read from Azure at launch is shown as AKS names it: load balancer, security group,
+controller reads at boot), kubeletFlags, nodeLabels and customData (base64). A bootstrap token is created at launch:
+a placeholder is shown instead. What is read from Azure at launch is shown as AKS names it: load balancer, security group,
 the version of the image.
 
 Exit codes:
@@ -161,7 +172,31 @@ Example:
   nodewright launch -f class.yaml -f pool.yaml --settings local.settings.json --kubernetes 1.34.2 --size Standard_D4s_v5
 `;
 
-const COMMANDS = ['deploy', 'status', 'uninstall', 'plan', 'disrupt', 'launch', 'version'] as const;
+export const convertUsage = `Write NodePools and AKSNodeClasses of today from older manifests, or from the node pools of AKS.
+
+Usage:
+  nodewright convert -f FILE|DIR|- [-f ...] [options]
+
+  -f, --filename FILE   Provisioners, NodePools and AKSNodeClasses, or what az aks nodepool list -o json prints.
+                        Files, folders, or - for standard input. Any number of times
+      --region REGION   Names the zones of AKS node pools, as westeurope. Default: zones are left out
+  -o, --output FORMAT   yaml or json. Default: yaml
+  -h, --help            Print this
+
+Notes on standard error say what was left out and what to check. Nothing is applied.
+
+Exit codes:
+  0   converted
+  1   nothing could be converted: the notes say why
+  2   the input or the command is wrong
+  3   an internal error. Please report it
+
+Examples:
+  nodewright convert -f provisioners.yaml > pools.yaml
+  az aks nodepool list --resource-group GROUP --cluster-name CLUSTER -o json | nodewright convert -f - --region westeurope
+`;
+
+const COMMANDS = ['deploy', 'status', 'uninstall', 'plan', 'disrupt', 'convert', 'launch', 'version'] as const;
 
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
@@ -169,7 +204,7 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === undefined || name === '--help' || name === '-h') return { kind: 'help', text: usage };
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
-  if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
+  if (name === 'plan' || name === 'disrupt' || name === 'launch' || name === 'convert') return parseOptions(name, rest);
   if (name === 'deploy' || name === 'status' || name === 'uninstall') {
     return parseDeploy(name, rest) ?? { kind: 'help', text: usageOf(name) };
   }
@@ -188,6 +223,7 @@ function usageOf(command: string | undefined): string {
   if (ofDeploy !== undefined) return ofDeploy;
   if (command === 'disrupt') return disruptUsage;
   if (command === 'launch') return launchUsage;
+  if (command === 'convert') return convertUsage;
   return command === 'plan' ? planUsage : usage;
 }
 
@@ -206,29 +242,28 @@ const launchOptions = ['--settings', '--kubernetes', '--size', '--zone', '--capa
 /** Options without a value, of those that plan. */
 const FLAGS: ReadonlySet<string> = new Set(['--strict']);
 
-type OnFiles = 'plan' | 'disrupt' | 'launch';
+type OnFiles = 'plan' | 'disrupt' | 'launch' | 'convert';
 
 const optionNames: Readonly<Record<OnFiles, Readonly<Record<string, string>>>> = {
   plan: { ...planningOptions, '--budget-ms': '--budget-ms' },
   disrupt: { ...planningOptions, '--now': '--now' },
+  convert: { ...sharedOptions, '--region': '--region' },
   launch: { ...sharedOptions, ...Object.fromEntries(launchOptions.map((name) => [name, name])) },
 };
 
 function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
-  const given = new Map<string, Array<string>>();
-  const flags = command === 'launch' ? [] : args.filter((argument) => FLAGS.has(argument));
-  const words = args.filter((argument) => !flags.includes(argument));
-  for (let index = 0; index < words.length; index++) {
-    const argument = words[index] ?? '';
-    if (argument === '--help' || argument === '-h') return { kind: 'help', text: usageOf(command) };
-    const { option, inline } = splitArgument(command, argument);
-    const value = inline ?? words[++index];
-    if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
-    given.set(option, [...(given.get(option) ?? []), value]);
-  }
+  const flags = command === 'launch' || command === 'convert' ? [] : args.filter((argument) => FLAGS.has(argument));
+  const given = valuesIn(
+    command,
+    args.filter((argument) => !flags.includes(argument)),
+  );
+  if (given === null) return { kind: 'help', text: usageOf(command) };
   const paths = given.get('--filename') ?? [];
   if (paths.length === 0) throw wrong('-f', 'is missing', 'name a file, a folder, or - for standard input');
   if (command === 'launch') return launchOf(paths, given);
+  if (command === 'convert') {
+    return { kind: 'convert', paths, region: onlyOf(given, '--region'), output: writtenOf(given) };
+  }
   const shared = {
     paths,
     catalog: onlyOf(given, '--catalog'),
@@ -240,15 +275,26 @@ function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
   return { kind: 'plan', ...shared, budgetMs: budgetOf(onlyOf(given, '--budget-ms')) };
 }
 
+/** What each option was given; null where help is asked for. */
+function valuesIn(command: OnFiles, words: ReadonlyArray<string>): ReadonlyMap<string, ReadonlyArray<string>> | null {
+  const given = new Map<string, Array<string>>();
+  for (let index = 0; index < words.length; index++) {
+    const argument = words[index] ?? '';
+    if (argument === '--help' || argument === '-h') return null;
+    const { option, inline } = splitArgument(command, argument);
+    const value = inline ?? words[++index];
+    if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
+    given.set(option, [...(given.get(option) ?? []), value]);
+  }
+  return given;
+}
+
 function launchOf(paths: ReadonlyArray<string>, given: ReadonlyMap<string, ReadonlyArray<string>>): LaunchOptions {
   const needed = (option: string, what: string): string => {
     const value = onlyOf(given, option);
     if (value === null) throw wrong(option, 'is missing', `add ${option} ${what}`);
     return value;
   };
-  const output = onlyOf(given, '--output') ?? 'yaml';
-  if (output !== 'json' && output !== 'yaml')
-    throw wrong('-o', `${JSON.stringify(output)} is not a format`, 'use json or yaml');
   return {
     kind: 'launch',
     paths,
@@ -258,8 +304,15 @@ function launchOf(paths: ReadonlyArray<string>, given: ReadonlyMap<string, Reado
     zone: onlyOf(given, '--zone'),
     capacityType: capacityTypeOf(onlyOf(given, '--capacity-type')),
     skus: onlyOf(given, '--skus'),
-    output,
+    output: writtenOf(given),
   };
+}
+
+/** The format of what is no table. */
+function writtenOf(given: ReadonlyMap<string, ReadonlyArray<string>>): 'json' | 'yaml' {
+  const output = onlyOf(given, '--output') ?? 'yaml';
+  if (output === 'json' || output === 'yaml') return output;
+  throw wrong('-o', `${JSON.stringify(output)} is not a format`, 'use json or yaml');
 }
 
 function versionOf(text: string): string {

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { parseCommand, type DisruptOptions, type LaunchOptions, type PlanOptions } from './command.ts';
+import {
+  parseCommand,
+  type ConvertOptions,
+  type DisruptOptions,
+  type LaunchOptions,
+  type PlanOptions,
+} from './command.ts';
 import type { DeployOptions } from './deploy/deploy-options.ts';
 import type { PlanOutcome } from './plan/plan-from-files.ts';
 import { harmless, harmlessLines } from '../shared/contract/harmless.ts';
@@ -31,6 +37,7 @@ async function run(args: ReadonlyArray<string>): Promise<number> {
   if (command.kind === 'plan') return plan(command);
   if (command.kind === 'disrupt') return disrupt(command);
   if (command.kind === 'launch') return launch(command);
+  if (command.kind === 'convert') return convert(command);
   if (command.kind === 'deploy' || command.kind === 'status' || command.kind === 'uninstall') return deploy(command);
   process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${version()}\n`);
   return 0;
@@ -50,6 +57,11 @@ async function disrupt(options: DisruptOptions): Promise<number> {
 async function launch(options: LaunchOptions): Promise<number> {
   const { launchFromFiles } = await import('./launch/launch-from-files.ts');
   return tell(await launchFromFiles(options, process.stdin));
+}
+
+async function convert(options: ConvertOptions): Promise<number> {
+  const { convertFromFiles } = await import('./convert/convert-from-files.ts');
+  return tell(await convertFromFiles(options, process.stdin));
 }
 
 async function deploy(options: DeployOptions): Promise<number> {

@@ -21,6 +21,7 @@ import { openQueueSender, type QueueSender, type ServiceBusSettings } from './az
 import { watchedResources } from './watch/resources.ts';
 import { createSchedulerMetrics } from './measure/scheduler-metrics.ts';
 import { openSnapshotStore } from './publish/snapshot-store.ts';
+import { createNodeMetrics } from './measure/node-metrics.ts';
 
 /** Everything a relay needs to know to start. */
 export interface RelayConfig {
@@ -215,7 +216,14 @@ function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boole
   const interruptions = createInterruptionMetrics({ isPublishing, now: Date.now });
   image.observe(durations.observe);
   image.observe(interruptions.observe);
-  return { render: () => karpenter.render() + durations.render() + interruptions.render() };
+  const nodes = createNodeMetrics({
+    objects: image.objects,
+    eachPod: image.eachPod,
+    podCount: () => image.gauges['pods']?.() ?? 0,
+    isPublishing,
+    now: Date.now,
+  });
+  return { render: () => karpenter.render() + nodes.render() + durations.render() + interruptions.render() };
 }
 
 interface SchedulingParts {

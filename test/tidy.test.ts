@@ -24,7 +24,8 @@ const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
   // What deploys by hand and with azd, deploys by the command too: there is one way, in infra/hooks.
   cli: ['shared', 'infra/hooks'],
   'infra/hooks': [],
-  scripts: ['shared', 'sandbox'],
+  // The page of reasons is made from the public format of plans.
+  scripts: ['shared', 'sandbox', 'cli'],
   sandbox: ['shared'],
   test: ['shared', 'functions', 'relay', 'cli', 'infra/hooks', 'sandbox', 'scripts'],
 };

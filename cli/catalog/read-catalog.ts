@@ -123,7 +123,7 @@ const noneTwice: Judge = (value, path, report) => {
   for (const [index, type] of (Array.isArray(value) ? value : []).entries()) {
     const { name } = (type ?? {}) as { readonly name?: unknown };
     if (typeof name === 'string' && seen.has(name)) {
-      report(`${path}[${index}].name`, `${name} is there twice`, 'keep one, with all its offerings');
+      report(`${path}[${index}].name`, `${name} is listed twice`, 'keep one, with all its offerings');
     }
     seen.add(name);
   }

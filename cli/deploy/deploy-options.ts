@@ -24,7 +24,7 @@ const shared = `      --cluster ID     The AKS cluster: az aks show --resource-g
       --name NAME      Of the deployment. Default: the cluster's name`;
 
 export const deployUsage = `Deploy Nodewright for an AKS cluster, with the Azure CLI's login as it is. Type it again to go on where it
-stopped, to bring a new version, or to change a setting: what is the same stays.
+stopped, to upgrade it, or to change a setting: what is the same stays.
 
 Usage:
   nodewright deploy --cluster ID [options]
@@ -33,16 +33,16 @@ ${shared}
       --location NAME  Region of what is made. Default: the cluster's. It cannot be changed later
       --app-zip FILE   The app's code, packed already. Default: it is packed here
       --dry-run        Print each step and what it would change, and change nothing
-      --yes            Ask nothing: mend what can be mended
+      --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
 
-Steps: what it takes (with the offer to mend what is not so), the app's code is packed, infrastructure, the relay and
+Steps: what it takes (with the offer to fix what is not so), the app's code is packed, infrastructure, the relay and
 rights in the cluster, the app's code is sent, a first look. Variables such as NODEWRIGHT_CURRENCY say the rest:
 docs/deploy.md has them all. What was said in an earlier deployment holds until it is said otherwise.
 
 Exit codes:
   0   deployed, and it works; with --dry-run: nothing stands in the way
-  1   something has to be mended, or a step failed: it says which, and how to go on
+  1   something has to be fixed, or a step failed: it says which, and how to go on
   2   the command, az or its login is wrong: nothing was changed
   3   an internal error. Please report it
 

@@ -58,7 +58,7 @@ function zipOf({ appZip }: DeployOptions, { root, folder, isFile }: Machine): st
   if (appZip === null) return join(root, 'dist/app.zip');
   const file = resolve(folder, appZip);
   if (isFile(file)) return file;
-  throw new Stopped(`--app-zip: ${appZip} is not there: name a file, or leave it out and it is packed here`, 2);
+  throw new Stopped(`--app-zip: ${appZip} does not exist: name a file, or leave it out and it is packed here`, 2);
 }
 
 /** Nobody else would find out before much is done. */
@@ -92,7 +92,7 @@ function withFound(target: Target, answers: Answers, { makeKey }: Machine): Targ
 function pack({ appZip }: DeployOptions, zip: string, { root, run, say, isFile }: Machine): void {
   if (appZip !== null) say(`  ${zip} is packed already`);
   else if (isFile(join(root, 'scripts/pack.ts'))) run('npm', ['run', '--silent', 'pack'], root);
-  else if (!isFile(zip)) throw new Stopped(`${zip} is not there, and nothing to pack it with: give --app-zip FILE`);
+  else if (!isFile(zip)) throw new Stopped(`${zip} does not exist, and nothing can pack it: give --app-zip FILE`);
 }
 
 function sendCode({ environment }: Target, zip: string, { azIn, root, say }: Machine): void {

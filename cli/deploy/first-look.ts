@@ -91,7 +91,7 @@ async function readHealth(url: string, key: string, { get }: Machine): Promise<A
     const { isReady, problems, snapshotAgeMs } = (body ?? {}) as Partial<Health>;
     if (isReady === true) return { kind: 'works', snapshotAgeMs: snapshotAgeMs ?? null };
     if (problems !== undefined && problems.length > 0) return { kind: 'lacks', problems };
-    return lacks(`the app answers with ${status}: its code has not started yet, or is not there`);
+    return lacks(`the app answers with ${status}: its code has not started yet, or was not deployed`);
   } catch (error) {
     return lacks(`the app does not answer (${error instanceof Error ? error.message : String(error)})`);
   }

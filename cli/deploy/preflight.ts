@@ -71,7 +71,7 @@ function tell({ answers, findings }: Look, target: Target, machine: Machine): vo
   const others = othersOn(group, target, machine.azIn(machine.root, ASKED_WITHIN_MS));
   if (others.length === 0) return;
   throw new Stopped(
-    `Nodewright is deployed for this cluster already, as ${others.join(', ')}, and two would make nodes for the same pods: --name ${others[0]} goes on with that one (what was chosen there and azd or a file keeps is to be said again); or remove it first`,
+    `Nodewright is deployed for this cluster already, as ${others.join(', ')}, and two would make nodes for the same pods: --name ${others[0]} continues with that one (what was chosen there and azd or a file keeps is to be said again); or remove it first`,
   );
 }
 
@@ -89,7 +89,7 @@ function toMend({ answers, findings }: Look): {
 function throwOthers(others: ReadonlyArray<string>, { findings }: Look): void {
   if (others.length === 0) return;
   throw new Stopped(
-    `${others.join(', ')} ${others.length === 1 ? 'has' : 'have'} to be mended by hand: the lines above say how (${others.length} of ${findings.length} checks). Nothing was deployed`,
+    `${others.join(', ')} ${others.length === 1 ? 'has' : 'have'} to be fixed by hand: the lines above say how (${others.length} of ${findings.length} checks). Nothing was deployed`,
   );
 }
 

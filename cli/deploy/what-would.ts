@@ -32,7 +32,7 @@ export async function whatWould(
     for (const line of chartWould(target, answers, machine)) say(`  ${line}`);
   });
   await steps.run('the app’s code is sent', 'some 2 min', () => {
-    say(`  would send ${zip} to ${app}, which starts anew`);
+    say(`  would send ${zip} to ${app}, which restarts`);
   });
   await steps.run('a first look', 'up to 12 min, as rights take a while to hold', () => {
     say('  would ask the app for its health, whether it has heard the relay, and the cluster what is decided');
@@ -95,12 +95,12 @@ function chartWould(target: Target, answers: Answers, machine: Machine): Readonl
     relayImage === '' ? 'would build the relay’s image in the registry' : `would take the image ${relayImage}`;
   const install = `would install the chart (helm upgrade --install) in namespace ${namespace === '' ? 'nodewright-system' : namespace}`;
   const { inCluster, cluster } = answers;
-  if (inCluster.kind !== 'allowed') return [build, install, '! the cluster was not asked what is there'];
+  if (inCluster.kind !== 'allowed') return [build, install, '! the cluster was not asked what it has'];
   const [, , , , clusterResourceGroup = '', , , , clusterName = ''] = cluster.id.split('/');
   const found = lookAtChart({ clusterName, clusterResourceGroup }, { ...machine, environment: target.environment });
   const crds =
     found.foreign.length > 0
       ? []
-      : [`would make ${found.missing.length} custom resource definitions that are not there`];
+      : [`would make ${found.missing.length} custom resource definitions that the cluster does not have`];
   return [build, install, ...crds, ...tellForeign(found)];
 }

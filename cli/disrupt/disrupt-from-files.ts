@@ -75,7 +75,7 @@ function renderRefused({ findings, instead, leftOut }: RefusedDisruption): Reado
     ...(more > 0 ? [`and ${renderCount(more, 'finding')} more`] : []),
     instead === 'rest'
       ? `what is shown is planned without ${renderCount(leftOut.length, 'node')} that this names; please report it`
-      : 'no plan without what this names holds, and so nothing is to go; please report it',
+      : 'no plan without what this names holds, so no node can be removed; please report it',
   ];
 }
 

@@ -16,16 +16,23 @@ export function renderDisruption(document: DisruptionDocument, prices: string): 
   const { steps, nodeClaims, summary, before, after } = document;
   const nothing = steps.length === 0;
   const parts = [
-    nothing ? 'Nothing is to go.' : renderSummary(document),
+    nothing ? 'No node can be removed.' : renderSummary(document),
     ...(nothing ? [] : [renderSteps(steps, summary.currency)]),
     ...(nodeClaims.length === 0 ? [] : [renderNew(nodeClaims, summary.currency)]),
     renderKeptNodes(document.kept.filter(({ reason }) => reason !== LEAVING)),
     renderLeaving(document.kept),
     `${renderCount(before.nodes, 'node')} at ${withCurrency(before.costPerHour, summary.currency)}/h now, ${after.nodes} at ${withCurrency(after.costPerHour, summary.currency)}/h then.\n` +
-      `No end that keeps the rules costs less than ${withCurrency(after.lowerBoundPerHour, summary.currency)}/h.\n` +
+      `${renderBound(document)}\n` +
       `Planned in ${summary.solveMs} ms. Prices: ${prices}.`,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+/** A bound of 0 only says that nothing is known. */
+function renderBound({ after, summary }: DisruptionDocument): string {
+  return Number(after.lowerBoundPerHour) === 0
+    ? 'How little the cluster could cost is not known.'
+    : `No arrangement that respects the rules costs less than ${withCurrency(after.lowerBoundPerHour, summary.currency)}/h.`;
 }
 
 function renderSummary({ summary, steps }: DisruptionDocument): string {

@@ -90,7 +90,7 @@ const Buffer = Type.Object(
           }),
           kind: Type.String({ description: 'As of reasons of pods.' }),
           detail: Type.String({ description: 'The reason in words.' }),
-          fix: Type.String({ description: 'What would mend it.' }),
+          fix: Type.String({ description: 'What would fix it.' }),
         },
         strict,
       ),

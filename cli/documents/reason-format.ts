@@ -244,13 +244,12 @@ export const CheaperReason = Type.Union([
   }),
   cheaper(
     'spot-storm',
-    'So many spot machines like it were taken back, or so many sizes refused, that it counts as no less than the choice.',
+    'Azure evicted many spot VMs like it, or refused many sizes, so it counts as no less than the choice.',
     {
-      evicted: Type.Integer({ description: 'Machines that were taken back within ten minutes.', minimum: 0 }),
+      evicted: Type.Integer({ description: 'VMs that were evicted within ten minutes.', minimum: 0 }),
       of: Type.Integer({ description: 'Machines that there were.', minimum: 0 }),
       refusedSizes: Type.Integer({
-        description:
-          'Sizes of which Azure had no spot in the zone within ten minutes; 0 where machines were taken back.',
+        description: 'Sizes of which Azure had no spot in the zone within ten minutes; 0 where VMs were evicted.',
         minimum: 0,
       }),
       until: Type.String({ description: 'How long it counts so, as RFC 3339.' }),

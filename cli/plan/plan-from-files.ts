@@ -130,7 +130,10 @@ function notesOnPods(plan: Plan, snapshot: Snapshot): ReadonlyArray<string> {
       ? []
       : [`${renderCount(askingNothing, 'pod')} without requests for CPU and memory: counted as taking none`]),
     ...snapshot.nodePools.flatMap((pool) => noteOnContradiction(pool)),
-    ...fixed.map(({ metadata }) => `NodePool ${metadata.name} is static: of its nodes only those that are given count`),
+    ...fixed.map(
+      ({ metadata }) =>
+        `NodePool ${metadata.name} is static: its nodes are not for pending pods, and the plan adds none to those that are given`,
+    ),
   ];
 }
 

@@ -61,7 +61,7 @@ type Buffer = NonNullable<PlanDocument['buffers']>[number];
 function bufferReasons({ buffer, reasons }: Buffer): ReadonlyArray<string> {
   return reasons.map(({ nodePool, detail, fix }) =>
     wrapText(
-      `${buffer}: ${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To mend it: ${fix}.`,
+      `${buffer}: ${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To fix it: ${fix}.`,
       PAGE_WIDTH,
       '    ',
     ),
@@ -83,7 +83,7 @@ function leftPart(left: ReadonlyArray<LeftPod>): string {
 function renderReason(reason: LeftReason): string {
   const { nodePool } = reason;
   const { detail, fix } = renderLeftReason(reason);
-  return `${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To mend it: ${fix}.`;
+  return `${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To fix it: ${fix}.`;
 }
 
 /** The hours that Azure's own calculator takes for a month. */
@@ -113,10 +113,16 @@ function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocum
     .join('\n');
 }
 
+/** Above this the bound most likely ignores a rule that the plan has to obey: the share would read as waste. */
+const TELLING_GAP = 0.1;
+
 function renderGap({ cost, lowerBound }: Plan, { currency, gap }: PlanDocument['summary']): string {
-  if (cost === 0) return 'Nothing is to be bought.';
+  if (cost === 0) return 'No new nodes are needed.';
   if (cost === lowerBound) return 'No plan for these pods costs less: this is proved.';
-  if (gap === null) return 'How little it could cost is not known.';
+  if (gap === null) return 'How much cheaper a plan could be is not known.';
+  if (gap > TELLING_GAP) {
+    return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}. The bound ignores some rules, such as topology spread and host ports, so it does not tell how far this plan is from the cheapest.`;
+  }
   return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}: this one is at most ${percent(gap)} above the cheapest.`;
 }
 
@@ -130,7 +136,7 @@ function renderRisk(
   const proof =
     cost === lowerBound
       ? 'no plan counts as less: this is proved'
-      : gap === null
+      : gap === null || gap > TELLING_GAP
         ? 'how little one could count as is not known'
         : `no plan counts as less than ${renderMoney(lowerBound, currency)}, so that it is at most ${percent(gap)} above the least`;
   return [

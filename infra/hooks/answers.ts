@@ -249,7 +249,7 @@ function lookInto(
   if (aadProfile?.enableAzureRBAC === true && azureAllows(onCluster)) return { kind: 'allowed' };
   if (wishes.install === 'helm') return { kind: 'unasked', why: 'Helm of this machine installs the chart' };
   if (aadProfile?.managed !== true)
-    return { kind: 'unasked', why: 'the API server takes no tokens of Microsoft Entra ID' };
+    return { kind: 'unasked', why: 'the API server does not accept Microsoft Entra ID tokens' };
   if ((powerState?.code ?? 'Running') !== 'Running') return { kind: 'unasked', why: 'the cluster does not run' };
   if (apiServerAccessProfile?.disableRunCommand === true)
     return { kind: 'unasked', why: 'commands through Azure are switched off' };

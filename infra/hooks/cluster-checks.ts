@@ -29,15 +29,15 @@ export const clusterChecks: ReadonlyArray<Check> = [
   },
   (answers) =>
     finding('entra-id', answers.cluster.properties.aadProfile?.managed === true, {
-      good: 'the API server takes tokens of Microsoft Entra ID',
-      bad: 'the API server takes no tokens of Microsoft Entra ID, which the functions come with',
+      good: 'the API server accepts Microsoft Entra ID tokens',
+      bad: 'the API server does not accept Microsoft Entra ID tokens, which the functions use',
       mend: `az aks update CLUSTER --enable-aad --enable-azure-rbac, then ${assignAdmin(answers)}`,
     }),
   ({ cluster: { properties } }) =>
     finding('kubernetes-rbac', properties.enableRBAC === true, {
       good: 'Kubernetes decides by roles who may do what',
       bad: 'the cluster was made without Kubernetes RBAC: everybody may do everything in it',
-      mend: 'make a new cluster; it cannot be switched on in one that is there',
+      mend: 'create a new cluster: it cannot be enabled on an existing cluster',
     }),
   ({ cluster: { properties } }) =>
     finding('oidc-issuer', properties.oidcIssuerProfile?.enabled === true, {
@@ -141,7 +141,7 @@ export const clusterChecks: ReadonlyArray<Check> = [
   ({ wishes: { chartValues }, hasChartValues }) =>
     finding('chart-values', hasChartValues, {
       good: chartValues === '' ? 'the chart has no values of your own' : `the chart has the values of ${chartValues}`,
-      bad: `NODEWRIGHT_CHART_VALUES names ${chartValues}, which is not there`,
+      bad: `NODEWRIGHT_CHART_VALUES names ${chartValues}, which does not exist`,
       mend: 'azd env set NODEWRIGHT_CHART_VALUES to the path of a YAML file from the repository’s root, or to ""',
     }),
   (answers) => {

@@ -32,7 +32,7 @@ const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: 
   [
     /SubscriptionNotFound|InvalidSubscriptionId|doesn't exist in cloud/i,
     () =>
-      'whoever you are logged in as does not see the subscription: run az login with an account that does, and az account list to see which it has',
+      'your login does not see the subscription: run az login with an account that does, and az account list to see which it has',
   ],
   [
     /AuthorizationFailed|LinkedAuthorizationFailed|Forbidden/i,
@@ -45,14 +45,14 @@ const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: 
   ],
   [
     /ResourceGroupNotFound/i,
-    () => 'there is no such resource group: run az aks list --query [].id to see the clusters that there are',
+    () => 'there is no such resource group: run az aks list --query [].id to see the existing clusters',
   ],
   [
     /ResourceNotFound|was not found|NotFound/i,
     (message, doing) =>
       // What the deployment made and is gone is not mended by another cluster's id.
       /\bcluster\b/.test(doing)
-        ? 'there is no such resource: run az aks list --query [].id to see the clusters that there are'
+        ? 'there is no such resource: run az aks list --query [].id to see the existing clusters'
         : `there is no such resource: az says "${tellingLine(message).slice(0, 300)}"`,
   ],
 ];

@@ -49,7 +49,7 @@ export function tellForeign({ foreign, missing }: InTheCluster): ReadonlyArray<s
     `! ${foreign.join(', ')}: somebody else keeps these custom resources, so the chart installs none (crds.install=false)`,
     ...missing.map((name) => {
       const [plural = '', ...group] = name.split('.');
-      return `! ${name} is not there: kubectl apply -f infra/chart/definitions/${group.join('.')}_${plural}.yaml`;
+      return `! ${name} does not exist: kubectl apply -f infra/chart/definitions/${group.join('.')}_${plural}.yaml`;
     }),
   ];
 }

@@ -84,7 +84,7 @@ function wayOf({ NODEWRIGHT_INSTALL: way = '' }: Installing['environment']): 'he
 function checkValues({ chartValues }: Deployed, { root }: Installing): void {
   if (chartValues === '' || existsSync(resolve(root, chartValues))) return;
   throw new Error(
-    `NODEWRIGHT_CHART_VALUES names ${chartValues}, which is not there: name a YAML file, by its path from the repository's root`,
+    `NODEWRIGHT_CHART_VALUES names ${chartValues}, which does not exist: name a YAML file, by its path from the repository's root`,
   );
 }
 

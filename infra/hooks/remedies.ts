@@ -19,7 +19,7 @@ const ADMIN = 'Azure Kubernetes Service RBAC Cluster Admin';
 /** What `az aks update` switches on, by check. One update takes as long as four, so they go together. */
 const SWITCHES: Readonly<Record<string, { readonly does: string; readonly flags: ReadonlyArray<string> }>> = {
   'entra-id': {
-    does: 'let Microsoft Entra ID say who somebody is, and Azure’s roles what they may (whoever uses kubectl gets credentials anew afterwards: az aks get-credentials)',
+    does: 'let Microsoft Entra ID say who somebody is, and Azure’s roles what they may (users of kubectl need new credentials afterwards: az aks get-credentials)',
     flags: ['--enable-aad', '--enable-azure-rbac'],
   },
   'oidc-issuer': { does: 'switch on the OIDC issuer', flags: ['--enable-oidc-issuer'] },

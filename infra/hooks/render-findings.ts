@@ -9,7 +9,7 @@ export function renderFindings(findings: ReadonlyArray<Finding>, clusterId: stri
     const mark = finding.verdict === 'failed' ? '✗' : '!';
     return [
       `${mark} ${finding.check}: ${finding.says}`,
-      `    mend: ${finding.mend.replace(/^(az aks \w+) CLUSTER/, `$1 ${cluster}`)}`,
+      `    fix: ${finding.mend.replace(/^(az aks \w+) CLUSTER/, `$1 ${cluster}`)}`,
     ];
   });
 }

@@ -12,7 +12,7 @@ export function renderRemoval(environment: Readonly<Record<string, string | unde
     '# The nodes, while the functions still run: their pods move to other nodes.',
     'kubectl delete nodepools --all',
     'kubectl wait --for=delete nodeclaims --all --timeout=30m',
-    '# The node classes, while somebody is there to let them go: the app keeps each until no NodeClaim uses it.',
+    '# The node classes, while the app still runs to release them: it keeps each until no NodeClaim uses it.',
     'kubectl delete aksnodeclasses --all --timeout=5m',
     '# The relay, and the rights in the cluster. The custom resources stay: kubectl delete -f infra/chart/definitions removes them.',
     `az aks command invoke ${cluster} --command "helm uninstall nodewright --namespace ${of('RELAY_NAMESPACE')}"`,

@@ -31,7 +31,7 @@ export const subscriptionChecks: ReadonlyArray<Check> = [
     }),
   ({ offer, wishes }) =>
     finding('registry-tasks', !offer.startsWith('FreeTrial') || wishes.relayImage !== '', {
-      good: wishes.relayImage === '' ? 'the relay’s image can be built in a registry' : 'the relay’s image is there',
+      good: wishes.relayImage === '' ? 'the relay’s image can be built in a registry' : 'the relay’s image exists',
       bad: 'a free trial may have no tasks of Azure Container Registry, by which the relay’s image is built',
       mend: 'upgrade the subscription; or build relay/Dockerfile elsewhere, push the image, and azd env set NODEWRIGHT_RELAY_IMAGE REGISTRY/nodewright-relay:TAG',
       verdict: 'warning',

@@ -27,7 +27,7 @@ const histograms = {
   nodewright_interruption_marked_duration_seconds:
     'From the notice in a node’s conditions until the node takes no more pods, by notice and pool.',
   nodewright_interruption_pods_told_duration_seconds:
-    'From the same until its last pod that needs another place is told to go, by notice and pool.',
+    'From the same until the last pod that needs another node is evicted, by notice and pool.',
   nodewright_interruption_replacement_launched_duration_seconds:
     'From when a notice was acted on until Azure has accepted a machine for its pods, by pool.',
   nodewright_interruption_replacement_ready_duration_seconds:

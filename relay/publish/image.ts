@@ -19,6 +19,7 @@ export interface Image {
   readonly hintsOnStart: () => ReadonlyArray<Hint>;
   readonly gauges: Readonly<Record<string, () => number>>;
   readonly objects: SnapshotBuilder['objects'];
+  readonly eachPod: SnapshotBuilder['eachPod'];
   readonly waiting: ClusterIndex['waiting'];
   /** Has `observer` told of every change from now on. */
   readonly observe: (observer: (change: SnapshotChange) => void) => void;
@@ -70,6 +71,7 @@ export function createImage(
     encode: (header) => builder.encode(header),
     hintsOnStart: () => hintsOnStart((resource) => builder.objects(resource), index.view),
     objects: (resource) => builder.objects(resource),
+    eachPod: (visit) => builder.eachPod(visit),
     waiting: index.waiting,
     observe: (observer) => void observers.push(observer),
     gauges: {

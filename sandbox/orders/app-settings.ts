@@ -25,7 +25,7 @@ function owned(why: string): Rule {
 const ONE_CLUSTER = owned('the sandbox makes the cluster and names it');
 const ITS_AZURE = owned('it is that of the Azure that the sandbox plays');
 const ITS_SERVERS = owned('the sandbox starts what it leads to, at a port that is free');
-const ITS_IDENTITY = owned('nobody signs in here: the sandbox gives the app its token');
+const ITS_IDENTITY = owned('no login exists here: the sandbox gives the app its token');
 
 /** Every app setting; a new one of the contract must be put here before this compiles. */
 const rules: Readonly<Record<Name, Rule>> = {

@@ -53,9 +53,9 @@ const OPTIONS =
 /** What `--help` prints. */
 export const usage = `Usage: npm start [-- OPTIONS]               a cluster, Azure and Nodewright on this machine, until Ctrl-C
        npm start -- scale N [DEPLOYMENT]    in another terminal: change the number of replicas
-       npm start -- evict [NODE]            in another terminal: let Azure take a node back
-       npm start -- freeze NODE             in another terminal: let a node's kubelet hang
-       npm start -- thaw NODE               in another terminal: let it go on
+       npm start -- evict [NODE]            in another terminal: evict a node, as Azure does
+       npm start -- freeze NODE             in another terminal: freeze the kubelet of a node
+       npm start -- thaw NODE               in another terminal: let it run again
 
   -f, --file FILE…      apply these manifests (files or folders) in place of the examples; an AKSNodeClass
                         named default is added when they have none, as on AKS

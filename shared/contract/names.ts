@@ -50,6 +50,10 @@ export const annotation = {
   decision: 'nodewright.dev/decision',
   /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */
   plannedOffering: 'nodewright.dev/planned-offering',
+  /** On a NodeClaim and its Node: the list price of the machine per hour with its currency, such as `0.388 USD`. */
+  pricePerHour: 'nodewright.dev/price-per-hour',
+  /** On a NodeClaim and its Node: why the machine has this size, in words. */
+  sizeReason: 'nodewright.dev/size-reason',
   /** How many pods a NodeClaim was planned for: until so many have come, there is nothing to see on its node. */
   plannedPods: 'nodewright.dev/planned-pods',
   /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be looked for when they are taken back. */

@@ -80,7 +80,7 @@ function checkRecord(record: DeploymentRecord, { kind, cluster, name, location }
 export function othersOn(nodeGroupId: string, { options }: Pick<Target, 'options'>, ask: Ask): ReadonlyArray<string> {
   const answer = ask(['role', 'definition', 'list', '--custom-role-only', 'true', '--scope', nodeGroupId]);
   if (answer.kind !== 'answer') {
-    throw new Stopped(sayItHere(explainRefusal('see whether Nodewright is there already', answer)));
+    throw new Stopped(sayItHere(explainRefusal('see whether Nodewright is deployed already', answer)));
   }
   const names = ((answer.value ?? []) as ReadonlyArray<{ readonly roleName?: string }>).flatMap(
     // The role ends in the first 20 letters of the name, and a hash: infra/main.bicep.

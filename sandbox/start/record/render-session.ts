@@ -19,11 +19,11 @@ export function renderSession({ elapsedMs, view, nodes, toRunning, savedMicroUsd
   const waiting = wait === 0 ? '' : `, ${counted(wait, 'pod')} ${wait === 1 ? 'waits' : 'wait'}`;
   const served =
     toRunning === null
-      ? 'No pod waited for a node and got one.'
+      ? 'No pod had to wait for a node.'
       : `${counted(toRunning.count, 'pod')} waited for a node and ran: half within ${renderDuration(toRunning.p50)}.`;
   return [
     '',
-    `In ${renderDuration(elapsedMs)}: ${counted(nodes.joined, 'node')} joined, ${counted(nodes.gone, 'node')} went${saved > 0 ? `, which saves ${renderHourly(saved)}` : ''}.`,
+    `In ${renderDuration(elapsedMs)}: ${counted(nodes.joined, 'node')} joined, ${counted(nodes.gone, 'node')} removed${saved > 0 ? `, which saves ${renderHourly(saved)}` : ''}.`,
     capital(served),
     `At the end: ${counted(running, 'pod')} on ${counted(view.nodes.length, 'node')} for ${renderHourly(view.microUsdPerHour)}${waiting}.`,
   ].join('\n');

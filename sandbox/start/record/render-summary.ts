@@ -32,7 +32,7 @@ export function renderSummary(summary: Summary): string {
     ...(gap === null ? [] : [`  The plan                          ${gap}`]),
     ...(plans.decisions < 2
       ? []
-      : [`  Planned in                        ${plans.decisions} decisions, which nobody proves together`]),
+      : [`  Planned in                        ${plans.decisions} decisions, so no bound for the whole is known`]),
     `  From unschedulable to VM PUT      ${renderTimes(times.toVmPut)}`,
     `  From unschedulable to running     ${renderTimes(times.toRunning)}`,
     `  Prices: ${summary.priceSource}`,
@@ -47,7 +47,7 @@ function headline({ view, outcome, wantedPods }: Summary): string {
   }
   const left = pending + starting;
   const missing = Math.max(0, wantedPods - running - left);
-  const why = outcome === 'stuck' ? 'and nothing more can come' : 'and ten minutes have passed';
+  const why = outcome === 'stuck' ? 'and no more nodes can be created' : 'and ten minutes have passed';
   const never = missing > 0 ? ` ${counted(missing, 'pod')} never appeared.` : '';
   return `${capital(counted(running, 'pod'))} run, ${counted(left, 'pod')} ${left === 1 ? 'waits' : 'wait'}, ${why}.${never}`;
 }

@@ -31,7 +31,7 @@ export function renderHints(places: Places): ReadonlyArray<string> {
 
 const D: Readonly<Record<Progress['disruption'], string>> = {
   on: 'd keep all nodes, ',
-  paused: 'd let nodes go, ',
+  paused: 'd consolidate, ',
   off: '',
 };
 

@@ -97,7 +97,7 @@ function stateWord({ state, ageMs }: NodeRow, width: number): { readonly text: s
       return { text: text.length <= width ? text : `startup taint, ${age}`, style: 'warn' };
     }
     case 'leaving': {
-      const text = state.takenBack ? 'taken back by Azure' : 'being removed';
+      const text = state.takenBack ? 'evicted by Azure' : 'being removed';
       const held = `waits for ${state.waitsFor ?? ''}`;
       if (state.waitsFor === null) return { text, style: 'bad' };
       return { text: held.length <= width ? held : 'removal waits', style: 'bad' };

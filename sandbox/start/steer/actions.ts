@@ -32,10 +32,10 @@ export function evictNode(
   const vm = wanted === null ? pickVm(vms) : findVm(vms, wanted);
   if (vm.capacityType === 'spot') {
     azure.evict(vm.name, { noticeSeconds });
-    return `Azure takes ${vm.computerName} back in ${noticeSeconds} s.`;
+    return `Azure will evict spot VM ${vm.computerName} in ${noticeSeconds} s.`;
   }
   azure.schedule(vm.name, 'Redeploy', { noticeSeconds: MAINTENANCE_SECONDS });
-  return `${vm.computerName} is no spot machine, so Azure announces that it will redeploy it in ${MAINTENANCE_SECONDS} s.`;
+  return `${vm.computerName} is not a spot VM, so Azure announces that it will redeploy it in ${MAINTENANCE_SECONDS} s.`;
 }
 
 /**
@@ -51,15 +51,15 @@ export async function switchKubelet(
   const found = names.filter((name) => name === wanted || name.endsWith(wanted));
   const [name] = found;
   if (name === undefined) {
-    throw new RefusedError(`There is no node ${wanted}; there are ${names.join(', ') || 'none'}.`);
+    throw new RefusedError(`No node is called ${wanted}; the nodes are ${names.join(', ') || 'none'}.`);
   }
   if (found.length > 1) throw new RefusedError(`Several nodes end in ${wanted}; name one of ${found.join(', ')}.`);
   if (state === 'freeze') {
     kubelets.freeze(name);
-    return `The kubelet of ${name} hangs: in 50 s the node counts as lost.`;
+    return `The kubelet of ${name} is frozen: after 50 s the node counts as lost.`;
   }
   await kubelets.thaw(name);
-  return `The kubelet of ${name} goes on.`;
+  return `The kubelet of ${name} runs again.`;
 }
 
 function isStaying(node: Node | undefined): boolean {
@@ -84,7 +84,7 @@ function findVm(vms: ReadonlyArray<VmView>, wanted: string): VmView {
   const found = vms.filter(({ computerName }) => computerName === wanted || computerName.endsWith(wanted));
   const [first] = found;
   const names = vms.map(({ computerName }) => computerName).join(', ');
-  if (first === undefined) throw new RefusedError(`There is no node ${wanted}; there are ${names || 'none'}.`);
+  if (first === undefined) throw new RefusedError(`No node is called ${wanted}; the nodes are ${names || 'none'}.`);
   if (found.length > 1) throw new RefusedError(`Several nodes end in ${wanted}; name one of ${names}.`);
   return first;
 }
@@ -134,7 +134,9 @@ async function findDeployment(connection: Connection, name: string | null): Prom
   if (found !== undefined) return found;
   if (items.length === 0) throw new RefusedError('There is no Deployment to scale.');
   throw new RefusedError(
-    name === null ? `Name the Deployment to scale: ${names}.` : `There is no Deployment ${name}; there are ${names}.`,
+    name === null
+      ? `Name the Deployment to scale: ${names}.`
+      : `No Deployment is called ${name}; the Deployments are ${names}.`,
   );
 }
 

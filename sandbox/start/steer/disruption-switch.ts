@@ -57,6 +57,6 @@ export async function switchDisruption(
   const patch = { metadata: { annotations: { [annotation.pauseDisruption]: isPaused ? null : 'true' } } };
   await Promise.all(items.map(({ metadata }) => connection.patch(`${POOLS}/${metadata.name}`, 'merge', patch)));
   return isPaused
-    ? 'Nodes that are not needed go from now on: scale down and watch.'
-    : 'Disruption is paused: nodes stay, needed or not.';
+    ? 'Nodes that are not needed are removed from now on: scale down and watch.'
+    : 'Disruption is paused: no node is removed, needed or not.';
 }

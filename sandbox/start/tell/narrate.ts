@@ -61,7 +61,7 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
       const tell = Object.hasOwn(tellers, event.event) ? tellers[event.event] : undefined;
       const sentence = Object.hasOwn(SENTENCES, event.event) ? SENTENCES[event.event]?.(event) : undefined;
       if (tell !== undefined) tell(event);
-      else if (sentence !== undefined) say(sentence.tone, sentence.text);
+      else if (sentence !== undefined && sentence !== null) say(sentence.tone, sentence.text);
     },
     tellAzure: (event) => {
       const text = azureSentence(event);
@@ -106,7 +106,7 @@ function azureSentence(event: AzureEvent): string | null {
     case 'vm-scheduled-event':
       return noticeSentence(event.vm.computerName, event.eventType.toLowerCase(), event.notBefore - Date.now());
     case 'vm-failed':
-      return `The VM ${event.vm.name} failed: ${event.error.code}.`;
+      return `VM ${event.vm.name} failed: ${event.error.code}.`;
     case 'vm-gone':
       return event.reason === 'deleted' ? null : `Azure has taken ${event.name} (${event.reason}).`;
     case 'vm-allocated':

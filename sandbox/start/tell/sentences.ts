@@ -46,7 +46,7 @@ export interface Provisioned {
 /** `Provisioned 2 nodes (D8ls_v5 + D4als_v6) for 10 pods: $0.582/h, at most 5.0 % above the cheapest possible.` */
 export function provisionedSentence({ machines, pods, bufferPods = 0, left, cost, lowerBound }: Provisioned): string {
   const gap = renderGap(cost, lowerBound);
-  const rest = left === 0 ? '' : ` For ${counted(left, 'pod')} more there is no place.`;
+  const rest = left === 0 ? '' : ` ${counted(left, 'more pod')} ${left === 1 ? 'has' : 'have'} no place.`;
   const room = bufferPods === 0 ? [] : [`room for ${counted(bufferPods, 'pod')}`];
   const goal = [...(pods === 0 && bufferPods > 0 ? [] : [counted(pods, 'pod')]), ...room].join(' and ');
   const tell = (kindsNamed: number): string => {
@@ -61,14 +61,14 @@ export function provisionedSentence({ machines, pods, bufferPods = 0, left, cost
 export function noticeSentence(node: string, event: string, inMs: number): string {
   const seconds = Math.max(0, Math.round(inMs / 1_000));
   return event === 'preempt'
-    ? `Azure takes back the spot machine of ${node} in ${seconds} s.`
-    : `Azure announces a ${event} of ${node} in ${seconds} s.`;
+    ? `Azure will evict spot VM ${node} in ${seconds} s.`
+    : `Azure announces a ${event} of VM ${node} in ${seconds} s.`;
 }
 
 /** What was done about it: its `pods` were told to go, or wait for their replacement. */
 export function interruptedSentence(node: string, pods: number, wereTold: boolean): string {
   if (!wereTold) return `${node} takes no more pods; those on it wait for their replacement.`;
-  return `${node} takes no more pods; ${pods === 1 ? 'the pod on it was' : `the ${pods} pods on it were`} told to go.`;
+  return `${node} takes no more pods; ${pods === 1 ? 'the pod on it was' : `the ${pods} pods on it were`} evicted.`;
 }
 
 /** Nodes joined, and how long after their launch. */
@@ -87,16 +87,15 @@ export function begunSentence(
   nodes: ReadonlyArray<string>,
   { reason, pods, replacements, saved }: { reason: string; pods: number; replacements: number; saved: number },
 ): string {
-  const who = `${renderNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} to go (${reason})`;
   const moves = pods === 0 ? [] : [`${counted(pods, 'pod')} ${pods === 1 ? 'moves' : 'move'}`];
   const comes = replacements === 0 ? [] : [`${counted(replacements, 'new node')} first`];
   const gain = saved > 0 ? [`saves ${renderHourly(saved)}`] : [];
-  return `${[who, ...moves, ...comes, ...gain].join(', ')}.`;
+  return `${[`Removing ${renderNodes(nodes)} (${reason})`, ...moves, ...comes, ...gain].join(', ')}.`;
 }
 
 /** Nodes are gone, machine and all. */
 export function removedSentence(nodes: ReadonlyArray<string>): string {
-  return `${renderNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} gone: emptied, and the VM deleted.`;
+  return `Removed ${renderNodes(nodes)}: drained, and the VM${nodes.length === 1 ? '' : 's'} deleted.`;
 }
 
 const QUOTA_OF: Readonly<Record<string, string>> = {

@@ -15,7 +15,6 @@ export const SILENT: ReadonlySet<string> = new Set([
   'disruption-looked',
   'followed',
   'looked',
-  'node-draining',
   'node-opened',
   'nodeclaim-created',
   'nodeclaim-initialized',
@@ -50,36 +49,42 @@ function denierOf(event: AppEvent): string {
 }
 
 /** What each event that stands for itself is on the screen. Names as in docs/logs.md. */
-export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told>> = {
+export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null>> = {
+  // Why Nodewright removes a node has a sentence of its own.
+  'node-draining': (event) =>
+    textFact(event, 'cause') === 'deleted'
+      ? plain(`${nodeOf(event)} is being drained, because its NodeClaim or NodePool was deleted.`)
+      : null,
   'decision-lost': (event) =>
-    bad(`The record of a decision is lost; its claims go on by themselves${because(event, 'why')}`),
-  'decision-passed-over': () => warn('A decision was not carried out in time; its pods are planned for again.'),
+    bad(`The record of a decision is lost; its NodeClaims continue by themselves${because(event, 'why')}`),
+  'decision-passed-over': () => warn('A decision was not carried out in time; its pods will be planned again.'),
   'plan-refused': () => bad('A plan did not pass its audit, an error of Nodewright: a simpler one was made.'),
   'figures-lost': (event) => warn(`The figures of a plan could not be written${because(event, 'reason')}`),
   'nodeclaim-refused': (event) =>
     bad(`${denierOf(event)} refuses the NodeClaim ${textFact(event, 'claim')}${because(event, 'reason')}`),
   'nodeclaim-not-made': (event) =>
-    warn(`${nodeOf(event)} is not made, its pods are planned for again${because(event, 'why')}`),
-  'replacement-taken-back': (event) => plain(`${nodeOf(event)} is not needed as a replacement any more.`),
+    warn(`${nodeOf(event)} was not created; its pods will be planned again${because(event, 'why')}`),
+  'replacement-taken-back': (event) => plain(`${nodeOf(event)} is no longer needed as a replacement.`),
   'launch-rejected': (event) =>
     bad(`Azure refuses every machine for ${nodeOf(event)}${because(event, 'message', 'reason')}`),
   'pods-not-let-in': (event) =>
-    warn(`Pods cannot be let in first on ${textFact(event, 'node')}${because(event, 'why')}`),
+    warn(`The planned pods cannot be scheduled first on ${textFact(event, 'node')}${because(event, 'why')}`),
   'nodeclaim-deleted': (event) => plain(`${nodeOf(event)} is being removed${because(event, 'message', 'reason')}`),
-  'node-released': (event) => plain(`${nodeOf(event)} is let go, as its NodeClaim has gone.`),
-  'machine-taken-back': (event) => plain(`${nodeOf(event)} came after its NodeClaim had gone, and is deleted.`),
-  'machine-not-equipped': (event) => warn(`${nodeOf(event)} is without AKS's extension${because(event, 'why')}`),
+  'node-released': (event) => plain(`${nodeOf(event)} is released, because its NodeClaim no longer exists.`),
+  'machine-taken-back': (event) =>
+    plain(`${nodeOf(event)} started after its NodeClaim was deleted, and is deleted too.`),
+  'machine-not-equipped': (event) => warn(`${nodeOf(event)} does not have AKS's extension${because(event, 'why')}`),
   interrupted: (event) => {
     // Without it the pods wait for their replacement.
     const wereTold = textFact(event, 'toldAfterMs') !== '';
     return plain(interruptedSentence(nodeOf(event), numberFact(event, 'pods'), wereTold));
   },
   'interruption-step-refused': (event) =>
-    warn(`${nodeOf(event)} is taken back, and a step failed (${textFact(event, 'step')})${because(event, 'why')}`),
+    warn(`${nodeOf(event)} is being evicted, and a step failed (${textFact(event, 'step')})${because(event, 'why')}`),
   'spot-storm': (event) => {
     const share = `${textFact(event, 'evicted')} of ${textFact(event, 'of')} spot machines`;
     return warn(
-      `Azure took back ${share} in zone ${shortZone(textFact(event, 'zone'))}: spot there counts as dearer for a while.`,
+      `Azure evicted ${share} in zone ${shortZone(textFact(event, 'zone'))}: spot there is avoided for a while.`,
     );
   },
   'eviction-not-counted': (event) => warn(`An eviction could not be noted yet${because(event, 'why')}`),
@@ -92,30 +97,31 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told>> = {
     };
     return plain(begunSentence(listOf(event, 'nodes'), facts));
   },
-  'breaker-tripped': (event) => warn(`No more nodes go of ${poolOf(event)} for now${because(event, 'why')}`),
-  'breaker-closed': (event) => plain(`Nodes of ${poolOf(event)} go again${because(event, 'why')}`),
-  'rollout-halted': (event) => warn(`The roll-out of ${poolOf(event)} is halted${because(event, 'why')}`),
-  'rollout-goes-on': (event) => plain(`The roll-out of ${poolOf(event)} goes on.`),
+  'breaker-tripped': (event) => warn(`Disruption of ${poolOf(event)} is paused${because(event, 'why')}`),
+  'breaker-closed': (event) => plain(`Disruption of ${poolOf(event)} resumed${because(event, 'why')}`),
+  'rollout-halted': (event) => warn(`The rollout in ${poolOf(event)} is halted${because(event, 'why')}`),
+  'rollout-goes-on': (event) => plain(`The rollout in ${poolOf(event)} continues.`),
   'disruption-failure-lost': (event) => warn(`A failed removal could not be noted on ${poolOf(event)}.`),
-  'disruption-taken-back': (event) => plain(`${nodeOf(event)} stays after all${because(event, 'why')}`),
+  'disruption-taken-back': (event) => plain(`${nodeOf(event)} is kept after all${because(event, 'why')}`),
   'disruption-refused': (event) =>
     plain(
-      `${renderNodes(listOf(event, 'nodes'))} could go, but what would replace them does not hold up${because(event, 'why')}`,
+      `${renderNodes(listOf(event, 'nodes'))} could be removed, but no valid replacement was found${because(event, 'why')}`,
     ),
   'disruption-plan-refused': () =>
     bad('A plan to remove nodes did not pass its audit, an error of Nodewright: those nodes stay.'),
   'removal-refused': () => bad('A removal of nodes did not pass its audit, an error of Nodewright: the nodes wait.'),
   'disruption-step-refused': (event) =>
-    warn(`${nodeOf(event)} is to go, and a step failed (${textFact(event, 'step')})${because(event, 'why')}`),
+    warn(`${nodeOf(event)} is to be removed, and a step failed (${textFact(event, 'step')})${because(event, 'why')}`),
   'quotas-unknown': (event) => warn(`Azure's quotas could not be read${because(event, 'why')}`),
   'eviction-rates-unknown': (event) => warn(`Azure's eviction rates could not be read${because(event, 'why')}`),
-  'eviction-rates-unreadable': (event) => warn(`Azure's eviction rates are in unknown words${because(event, 'said')}`),
+  'eviction-rates-unreadable': (event) =>
+    warn(`Azure's eviction rates have an unknown format${because(event, 'said')}`),
   'orphan-deleted': (event) => warn(`A VM without a NodeClaim was deleted: ${nodeOf(event)}.`),
   'orphan-kept': (event) =>
     warn(`A VM without a NodeClaim cannot be deleted yet, ${nodeOf(event)}${because(event, 'why')}`),
   'sweep-step-failed': (event) =>
     warn(`A step of the sweep failed (${textFact(event, 'step')})${because(event, 'why')}`),
-  'surplus-kept': (event) => warn(`${nodeOf(event)} is one too many, and cannot go yet${because(event, 'why')}`),
+  'surplus-kept': (event) => warn(`${nodeOf(event)} is surplus, and cannot be removed yet${because(event, 'why')}`),
   'snapshot-unreadable': (event) =>
     warn(`The relay's snapshot cannot be read; the cluster is listed directly${because(event, 'why')}`),
   'status-not-written': (event) =>
@@ -126,8 +132,8 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told>> = {
   },
   'event-lost': (event) =>
     warn(`An event about ${textFact(event, 'name')} could not be written${because(event, 'why')}`),
-  'surplus-deleted': (event) => plain(`${nodeOf(event)} was one too many of its static pool, and goes.`),
-  'left-halfway': (event) => plain(`${nodeOf(event)} was left half done, and is put in order${because(event, 'why')}`),
+  'surplus-deleted': (event) => plain(`${nodeOf(event)} was surplus in its static NodePool, and is removed.`),
+  'left-halfway': (event) => plain(`${nodeOf(event)} was left half done, and is repaired${because(event, 'why')}`),
   'relay-silent': () => warn('The relay is silent; the cluster is listed directly.'),
   'deployment-not-ready': (event) =>
     bad(`Something that every node needs is missing${because(event, 'message', 'reason')}`),

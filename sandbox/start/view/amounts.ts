@@ -11,13 +11,17 @@ export function renderUsd(microUsd: number): string {
   return usd >= 10 ? usd.toFixed(2) : usd.toFixed(3);
 }
 
+/** Above this the bound most likely ignores a rule that the plan has to obey, such as topology spread or host ports. */
+const TELLING_GAP = 0.1;
+
 /**
  * How far from the cheapest possible a plan can be at most, as an ending to a sentence: `at most 4.9 % above the cheapest
- * possible`, rounded up. Null when no bound is known.
+ * possible`, rounded up. A larger gap says nothing about the plan, and is not given as a number. Null when no bound is known.
  */
 export function renderGap(cost: number, lowerBound: number): string | null {
   if (lowerBound <= 0 || cost <= 0) return null;
   if (cost <= lowerBound) return 'the cheapest possible';
+  if (cost > lowerBound * (1 + TELLING_GAP)) return 'not proved to be the cheapest';
   const tenths = Math.ceil(((cost - lowerBound) * 1_000) / lowerBound);
   return `at most ${(tenths / 10).toFixed(1)} % above the cheapest possible`;
 }

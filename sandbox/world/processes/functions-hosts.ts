@@ -11,7 +11,7 @@ interface HostPlan {
   readonly group: string | null;
 }
 
-/** The groups as Azure makes them, each with its number of instances; what Azure scales out is there twice. */
+/** The groups as Azure makes them, each with its number of instances; what Azure scales out is listed twice. */
 export const GROUPS: ReadonlyArray<readonly [group: string, instances: number]> = [
   ['http', 1],
   ['function:provision', 1],

@@ -4,6 +4,7 @@ import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
 import { isTrue } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
+import { tellTransitions } from './tell-transitions.ts';
 import { type StatusChange, commitStatus, createdAtMs, transitionMs, withStatus } from './node-claim.ts';
 
 /**
@@ -33,6 +34,7 @@ export async function commit(ports: Ports, { read, claim }: Draft): Promise<Node
   const written = await commitStatus(ports, read, claim);
   const hasBecome = (type: string): boolean =>
     isTrue(claim.status?.conditions, type) && !isTrue(read.status?.conditions, type);
+  await tellTransitions(ports, read, written);
   const node = nodeNameOf(claim);
   if (hasBecome('Registered')) {
     ports.log('nodeclaim-registered', {

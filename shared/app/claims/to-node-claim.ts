@@ -5,6 +5,8 @@ import type { PlannedClaim } from '../../core/model/plan.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash } from '../facts/api-rules.ts';
 import { labelsWith, renderPlace } from '../facts/machine-labels.ts';
+import { renderSizeReason } from '../../core/telling/cheaper/size-reason.ts';
+import { renderPrice } from '../facts/machine-price.ts';
 
 /**
  * The planned claim with the hash of the pool that it was planned from, and what the pool said of evictions: a launch that
@@ -29,12 +31,12 @@ export interface ClaimParts {
 
 /**
  * The NodeClaim that a planned one becomes, under its name in the decision. It says already what its launch as planned would make
- * it say, so that the launch need not; Karpenter's have their machine's labels from their launch on.
+ * it say, so that the launch need not; Karpenter's have their machine's labels from their launch on. `currency`: what prices are in (ISO 4217).
  */
 export function toNodeClaim(
   decision: string,
   planned: PlannedClaim,
-  { name, pool, nodeClass, types }: ClaimParts & { readonly name: string },
+  { name, currency, pool, nodeClass, types }: ClaimParts & { readonly name: string; readonly currency: string },
 ): NodeClaim & { readonly apiVersion: string; readonly kind: string } {
   const { expireAfter, terminationGracePeriod, nodeClassRef } = pool.spec.template.spec;
   return {
@@ -55,6 +57,8 @@ export function toNodeClaim(
         ...classStamps(nodeClass),
         [annotation.decision]: decision,
         [annotation.plannedOffering]: renderPlace(planned.offering),
+        [annotation.pricePerHour]: renderPrice(planned.offering.price, currency),
+        [annotation.sizeReason]: renderSizeReason(planned, currency),
         ...(planned.pods.length > 0 ? { [annotation.plannedPods]: String(planned.pods.length) } : {}),
       },
       finalizers: [finalizer],

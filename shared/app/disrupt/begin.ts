@@ -21,6 +21,7 @@ import { tellRefused } from '../plan/tell-refused.ts';
 import type { DisruptOutcome } from './disrupt-outcome.ts';
 import { decisionCounts } from './tell/look-figures.ts';
 import { onlyCheaper } from './only-cheaper.ts';
+import { tellBegun } from './tell/tell-begun.ts';
 
 /** A step that is begun, and what it is judged by. */
 export interface Beginning {
@@ -47,8 +48,9 @@ export async function begin(ports: Ports, gathered: Gathered, beginning: Beginni
   // What is left of a plan that holds is a plan to be audited.
   const bought = cheaper === null ? null : judged(cheaper, input);
   if (why !== null || bought === null) {
-    const audit = 'the audit refuses the plan without what is dearer';
-    const said = why ?? (cheaper === null ? 'minValues asks for more sizes than are cheaper' : audit);
+    const audit = 'the audit rejects the plan without the more expensive sizes';
+    const said =
+      why ?? (cheaper === null ? 'minValues requires more instance types than there are cheaper ones' : audit);
     ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: said });
     return { kind: 'refused', why: said };
   }
@@ -77,6 +79,7 @@ export async function begin(ports: Ports, gathered: Gathered, beginning: Beginni
     savedMicroPerHour: step.saved,
     currency: ports.catalogs.currency,
   });
+  await tellBegun(ports, gathered, { decision, step, candidates, plan: bought, claimNames: replacements });
   return { kind: 'begun', decision, nodes: candidates.length, replacements: replacements.length };
 }
 
@@ -155,7 +158,7 @@ function objection(plan: Plan, beginning: Beginning): string | null {
   const waited = new Set(before.left.map(({ pod }) => pod.uid));
   const stranded = plan.left.filter(({ pod }) => !waited.has(pod.uid));
   if (stranded.length > 0)
-    return `${stranded.length} pods would find no place, ${stranded[0]?.pod.name ?? ''} among them`;
+    return `${stranded.length} pods would have no place, ${stranded[0]?.pod.name ?? ''} among them`;
   for (const wanted of successorsIn(beginning)) {
     const isMade = plan.claims.some(
       ({ nodePool, offering }) => nodePool === wanted.nodePool && isSamePlace(offering, wanted),
@@ -163,7 +166,7 @@ function objection(plan: Plan, beginning: Beginning): string | null {
     if (!isMade) return `the next node of NodePool ${wanted.nodePool} would not be what its pods need`;
   }
   if (FORCED_REASONS.has(step.reason)) return null;
-  if (step.reason === 'Empty' && plan.claims.length > 0) return 'what is empty needs no replacement';
+  if (step.reason === 'Empty' && plan.claims.length > 0) return 'empty nodes need no replacement';
   if (plan.cost > 0 && plan.cost >= priceOf(beginning)) return 'the replacements would cost as much';
   // A plan may buy otherwise than the search thought, but it may not slide from spot to spot.
   const bought = new Set(plan.claims.map(({ offering }) => offering.capacityType));
@@ -179,7 +182,7 @@ function objection(plan: Plan, beginning: Beginning): string | null {
 function tooManyFor({ plan, input }: MadePlan, { step }: Beginning): string | null {
   if ((input.crowds?.size ?? 0) === 0 || step.remove.length < 2 || plan.claims.length <= step.create.length)
     return null;
-  return 'pods that its nodes hold back would need more nodes together';
+  return 'pods that spread over its nodes would need more new nodes at once';
 }
 
 function isSamePlace(offering: Plan['claims'][number]['offering'], wanted: PlannedReplacement): boolean {

@@ -56,7 +56,7 @@ export async function withinBudgetsNow(
       outcome.going.push(...set);
       for (const [pool, some] of perPool) leaving.set(pool, (leaving.get(pool) ?? 0) + some.length);
     } else {
-      const why = unread ?? `budgets of NodePool ${over ?? ''} let fewer go at this moment`;
+      const why = unread ?? `budgets of NodePool ${over ?? ''} allow fewer removals right now`;
       outcome.held.push(...set.map((one) => ({ one, why })));
     }
   }

@@ -108,7 +108,7 @@ async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<ReadonlyArr
   for (const { candidate } of failed.filter(isOverdue)) await noteDecision(ports, candidate);
   const overdue = [...failed, ...held.map(({ one }) => one)].filter(isOverdue);
   const ends = await eachAlone(overdue, NODES_AT_ONCE, ({ candidate }) =>
-    takeBack(ports, candidate, 'ten minutes were not enough to remove it'),
+    takeBack(ports, candidate, 'it could not be removed within 10 minutes'),
   );
   return { going, removed, held, ended: ends.filter(({ kind }) => kind === 'done').length };
 }
@@ -137,7 +137,7 @@ function goingBy({ nodes }: AuditedRemoval, { candidates, sinceMs }: Begun): Rea
 /** What a set of nodes waits for. */
 function waitsFor(verdict: BegunVerdict): ReadonlyArray<string> {
   if (verdict.kind === 'wait') return [verdict.for];
-  return verdict.kind === 'refused' ? ['a removal that its audit lets through'] : [];
+  return verdict.kind === 'refused' ? ['a removal that passes the audit'] : [];
 }
 
 /** What is judged from: all that was gathered, and up to when it is known to be all. One plan for the same pods is made once. */

@@ -189,7 +189,7 @@ async function create(
 ): Promise<Outcome> {
   if (parts === undefined) return { kind: 'unwanted' };
   if (parts.kind === 'failed') return parts;
-  const object = toNodeClaim(decision.name, planned, { name, ...parts.answer });
+  const object = toNodeClaim(decision.name, planned, { name, currency: ports.catalogs.currency, ...parts.answer });
   const outcome = await ports.kubernetes.create('NodeClaim', object);
   if (outcome.kind === 'refused') return outcome;
   if (outcome.kind === 'exists') return { kind: 'there', version: (await versionOf(ports, name)) ?? null };
@@ -221,7 +221,7 @@ async function tellPool(ports: Ports, nodePool: string, made: ReadonlyArray<Made
   const pool = made[0]?.parts?.pool ?? null;
   const failed = made.find(({ outcome }) => outcome.kind === 'failed')?.outcome;
   if (failed?.kind === 'failed' && pool !== null) {
-    const message = `A NodeClaim could not be created, and its pods are planned for again: ${failed.error.message}`;
+    const message = `A NodeClaim could not be created, and its pods will be planned again: ${failed.error.message}`;
     return publish(ports.kubernetes, eventAboutPool(pool, 'Warning', 'NodeClaimNotCreated', message), ports.now());
   }
   const isThere = made.some(({ outcome }) => outcome.kind === 'there');
@@ -240,7 +240,7 @@ function whyMissing(missing: ReadonlyArray<Made>): string {
         : first?.outcome.kind === 'past-limit'
           ? first.outcome.why
           : '';
-  return `NodeClaim ${first?.name ?? ''} in its place could not be made: ${why}`;
+  return `NodeClaim ${first?.name ?? ''} to replace it could not be created: ${why}`;
 }
 
 /** Of a decision by which nothing goes: what was made to come in its place is not needed. What cannot be deleted now is used, or goes as empty. */

@@ -16,7 +16,7 @@ const MEASURED: ReadonlySet<string> = new Set(['memory', 'ephemeral-storage']);
 /**
  * Which claims of a decision would take a NodePool past its limits, by name, with the reason for people. Limits and NodeClaims are read
  * from the API server at this moment: a plan may have been made from a view that is old, or forged. What the decision has made already
- * counts, what is being deleted or taken back by Azure does not. Reads nothing where no pool has limits.
+ * counts, what is being deleted or evicted by Azure does not. Reads nothing where no pool has limits.
  */
 export async function pastLimits(
   ports: Pick<Ports, 'kubernetes'>,

@@ -58,7 +58,7 @@ export async function markForRemoval(ports: Ports, decision: Decision): Promise<
   );
   const [first] = denied;
   if (first === undefined || failed !== null) return { versions, kept: null, failed };
-  const why = `${first.claim.node} may not be closed: ${first.message}`;
+  const why = `${first.claim.node} cannot be tainted: ${first.message}`;
   const isTogether = decision.claimNames.length > 0;
   const staying = isTogether ? removal.claims : denied.map(({ claim }) => claim);
   await eachAlone(staying, NODES_AT_ONCE, (one) => unmarkNamed(ports, one, why));
@@ -156,7 +156,7 @@ async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, w
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
   // Where it has gone meanwhile, the next try finds nothing to do.
   written(outcome, name);
-  const message = `Not removed after all: ${why}`;
+  const message = `Keeping node: ${why}`;
   await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionBlocked', message), ports.now());
   if (node !== null) {
     await publish(ports.kubernetes, eventAboutNode(node, 'Normal', 'DisruptionBlocked', message), ports.now());

@@ -272,7 +272,7 @@ function hadNode({ status }: NodeClaim): boolean {
 async function awaitReturn(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const sinceMs = isTrue(claim.status?.conditions, 'Registered') ? ports.now() : transitionMs(claim, 'Registered');
   if (ports.now() > sinceMs + REGISTRATION_TIMEOUT_MS) {
-    return fail(ports, claim, 'RegistrationTimeout', 'its node has gone, and not come back within 15 minutes');
+    return fail(ports, claim, 'RegistrationTimeout', 'its node disappeared and did not return within 15 minutes');
   }
   await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });
   return { kind: 'wait', for: 'its node to come back', lookAgainMs: ports.now() + LOOK_MAX_MS };
@@ -321,7 +321,7 @@ async function awaitRegistration(ports: Ports, claim: NodeClaim, present: Presen
   }
   if (age > REGISTRATION_TIMEOUT_MS) {
     await refuseSize(ports, machine, 'RegistrationTimeout');
-    return fail(ports, claim, 'RegistrationTimeout', 'no node within 15 minutes');
+    return fail(ports, claim, 'RegistrationTimeout', 'its node did not join within 15 minutes');
   }
   await lookAfter(ports, claim, present, age);
   await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });

@@ -238,6 +238,6 @@ function withoutWaiting(annotations: Readonly<Record<string, string>>): Readonly
 async function tellPeople(ports: Ports, { metadata }: NodeClaim, { signal }: Leave, deadline: string): Promise<void> {
   const { name, uid = '' } = metadata;
   const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, namespace: null, uid };
-  const message = `Azure takes this machine back (${signal.event}) at ${deadline}; replacing it`;
+  const message = `Azure will take this VM offline (${signal.event}) at ${deadline}; Nodewright replaces it`;
   await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'Interrupted', message }, ports.now());
 }

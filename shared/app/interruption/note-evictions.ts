@@ -116,8 +116,8 @@ export function renderStorm({ zone, family, times, evicted, of, untilMs }: SpotS
   const ofFamily = family === null ? '' : ` of ${family}`;
   const again = times === 1 ? '' : `, storm ${times} in a row`;
   return (
-    `Azure took back ${evicted} of ${of} spot machines${ofFamily} in ${zone} within ten minutes${again}: until ${toTimestamp(untilMs)} ` +
-    `spot${ofFamily} in ${zone} is bought only where NodePools allow nothing else: other families, other zones and on-demand come first`
+    `Azure evicted ${evicted} of ${of} spot VMs${ofFamily} in ${zone} within ten minutes${again}. Until ${toTimestamp(untilMs)} ` +
+    `spot${ofFamily} in ${zone} is a last resort: other families, other zones and on-demand are chosen first`
   );
 }
 

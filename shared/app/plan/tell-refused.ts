@@ -18,9 +18,9 @@ export async function tellRefused(ports: Ports, { refused, gathered }: MadePlan)
     const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, namespace: null, uid };
     const fate =
       refused.leftOut === 0
-        ? 'all pods have a place in the plan that was made instead'
-        : `${refused.leftOut} pods wait for that; all others have a place, or another reason`;
-    const message = `A plan with nodes of this pool broke a rule of its audit and was not carried out (${finding?.rule ?? ''}: ${finding?.text ?? ''}); ${fate}. This is a fault of Nodewright: please report it`;
+        ? 'the plan that was made instead has room for all pods'
+        : `${refused.leftOut} pods stay pending because of it`;
+    const message = `A plan with nodes of this NodePool broke a rule of the audit and was not carried out (${finding?.rule ?? ''}: ${finding?.text ?? ''}); ${fate}. This is a fault of Nodewright: please report it`;
     const dedupe = { key: 'plan-refused', periodMs: TOLD_AGAIN_MS };
     await publish(
       ports.kubernetes,

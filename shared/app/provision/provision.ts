@@ -30,6 +30,7 @@ import { reportLeft } from './report-left.ts';
 import { tellHeldBack } from './tell-held-back.ts';
 import { tellNominated } from './tell-nominated.ts';
 import { tellRefused } from '../plan/tell-refused.ts';
+import { tellPools } from './tell-pools.ts';
 import { tellSlowNodes } from './tell-slow-nodes.ts';
 import { wake } from '../ports/wake.ts';
 
@@ -83,6 +84,9 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
     tellSlowNodes(ports, snapshot, { nominations }),
     tellHeldBack(ports, gathered, { nominations }),
     plan === undefined ? null : tellNominated(ports, gathered, plan, claimNames),
+    plan === undefined || outcome.kind !== 'provisioned'
+      ? null
+      : tellPools(ports, gathered, plan, { decision: outcome.decision, claimNames }),
     writeOverlayStatuses(ports, gathered),
     gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),

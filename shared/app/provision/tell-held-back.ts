@@ -30,7 +30,7 @@ export async function tellHeldBack(
   const names = going.map(({ metadata }) => metadata.name).toSorted();
   const news = nominations.flatMap(({ target, pods }) => {
     if (target.kind !== 'node' || !inUse.has(target.name)) return [];
-    const message = `The place of this pod is on node ${target.name}, and it can come there once ${named(names)} gone: until then its spread over hosts counts that as a host without pods`;
+    const message = `This pod will run on node ${target.name} once ${named(names)} been removed: until then its topology spread counts ${names.length === 1 ? 'it as a host' : 'them as hosts'} without such pods`;
     return pods
       .filter(({ uid }) => waiting.has(uid))
       .map((pod) => {

@@ -1,7 +1,7 @@
-import type { Plan, PlannedOffering } from '../../core/model/plan.ts';
-import { renderMoney } from '../../core/quantity/render-usd.ts';
+import type { Plan } from '../../core/model/plan.ts';
 import type { Gathered } from '../gather/gather.ts';
 import type { Ports } from '../ports/ports.ts';
+import { renderOffering } from '../../core/telling/cheaper/size-reason.ts';
 import { tellWaitingPods, type PodNews } from './tell-waiting-pods.ts';
 
 /**
@@ -19,7 +19,13 @@ export async function tellNominated(
     const name = claimNames[index] ?? null;
     return name === null
       ? []
-      : [{ pods, target: `nodeclaim/${name}`, what: `, ${whatItIs(offering, ports.catalogs.currency)}` }];
+      : [
+          {
+            pods,
+            target: `nodeclaim/${name}`,
+            what: `, planned as ${renderOffering(offering, ports.catalogs.currency)}`,
+          },
+        ];
   });
   const known = nominations.map(({ pods, target: { kind, name } }) => {
     return { pods, target: `${kind === 'claim' ? 'nodeclaim' : 'node'}/${name}`, what: '' };
@@ -31,9 +37,4 @@ export async function tellNominated(
       .map((pod) => ({ pod, key: `nominated/${pod.uid}/${target}`, type: 'Normal', reason: 'Nominated', message }));
   });
   await tellWaitingPods(ports, news);
-}
-
-/** As planned: where Azure refuses that, the machine is another. */
-function whatItIs({ instanceType, zone, capacityType, price }: PlannedOffering, currency: string): string {
-  return `planned as ${instanceType} (${capacityType}) in ${zone} at ${renderMoney(price, currency)} an hour`;
 }

@@ -24,7 +24,7 @@ export async function tellSlowNodes(
     const claim = slow.get((kind === 'claim' ? name : claimOfVm(name)) ?? '');
     const { message = '' } = conditionOf(claim?.status?.conditions, 'Initialized') ?? {};
     if (claim === undefined) return [];
-    const text = `The place of this pod is on the node of NodeClaim ${claim.metadata.name}, which is not in use yet: ${message}`;
+    const text = `This pod will run on the node of NodeClaim ${claim.metadata.name}, which is not initialized yet: ${message}`;
     return pods.map((pod) => {
       const key = `not-in-use/${pod.uid}/${message}`;
       return { pod, key, type: 'Warning', reason: 'NodeNotInUse', message: text } as const;

@@ -108,12 +108,12 @@ export function renderDenied({ act, kind, key, policy, reason }: Refusal): strin
   if (policy === null) {
     return `The API server refuses to ${act} ${kind} ${name}: ${words}. Install the custom resource definitions of this version of Nodewright; if they are, please report it`;
   }
-  return `${policy} does not let Nodewright ${act} ${kind} ${name}: ${words}. ${fixFor(act, kind)}`;
+  return `${policy} does not allow Nodewright to ${act} ${kind} ${name}: ${words}. ${fixFor(act, kind)}`;
 }
 
 function fixFor(act: Refusal['act'], kind: Kind): string {
   const exempt = 'exempt the identity of Nodewright from that policy';
   return act === 'create' && kind === 'NodeClaim'
-    ? `Give spec.template of the NodePool what the policy asks for, or ${exempt}`
-    : `To have it done, ${exempt}, or this object`;
+    ? `Change spec.template of the NodePool to meet the policy, or ${exempt}`
+    : `To allow it, ${exempt}, or exempt this object`;
 }

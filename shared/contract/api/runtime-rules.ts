@@ -89,7 +89,7 @@ function judgeTaints(
       if (!effects.has(effect)) report(`${path}.effect`, 'is not an effect of taints', 'use NoSchedule');
       const identity = `${key}=${effect}`;
       if (seen.has(identity)) {
-        report(path, `${identity} is there twice, over taints and startupTaints together`, 'keep one of them');
+        report(path, `${identity} is listed twice, over taints and startupTaints together`, 'keep one of them');
       }
       seen.add(identity);
     }

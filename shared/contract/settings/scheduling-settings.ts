@@ -86,7 +86,7 @@ function readDefaultSpread(text: string | undefined): ReadonlyArray<Constraint> 
   const constraints = config.podTopologySpread?.defaultConstraints ?? [];
   const ids = constraints.map(({ topologyKey, whenUnsatisfiable }) => `${topologyKey} ${whenUnsatisfiable}`);
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (repeated !== undefined) throw wrongConfig(`${repeated} is there twice`);
+  if (repeated !== undefined) throw wrongConfig(`${repeated} is listed twice`);
   if (constraints.some((one) => one.minDomains !== undefined && one.whenUnsatisfiable !== 'DoNotSchedule')) {
     throw wrongConfig('minDomains goes with DoNotSchedule only');
   }

@@ -1,6 +1,6 @@
 import { isRecord, text } from './reduced/field.ts';
 import { encodeSnapshot, type SnapshotHeader } from './encode.ts';
-import { PodTable, type PodState } from './pod-table.ts';
+import { PodTable, podFlag, type PodState } from './pod-table.ts';
 import {
   bufferResources,
   objectResources,
@@ -52,6 +52,18 @@ export type ObjectChange = {
   };
 }[ObjectResource];
 
+/** A pod as `eachPod` shows it. Pods that are alike have the same `shape`. */
+export interface SeenPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string | null;
+  readonly running: boolean;
+  readonly ready: boolean;
+  /** Owned by a DaemonSet or a Node. */
+  readonly placedByOwner: boolean;
+  readonly shape: ReturnType<PodTable['shapeOf']>;
+}
+
 /** Keeps the image of a cluster that snapshots are encoded from, fed with raw objects as list and watch give them. */
 export interface SnapshotBuilder {
   /** Adds or replaces an object. A pod that has run its course counts as removed. */
@@ -67,6 +79,8 @@ export interface SnapshotBuilder {
   readonly encode: (header: SnapshotHeader) => Uint8Array;
   /** How many objects of a resource are kept. */
   readonly count: (resource: SnapshotResource) => number;
+  /** Shows every pod, with what it shares with others like it. */
+  readonly eachPod: (visit: (pod: SeenPod) => void) => void;
   /** How many shapes the pods have. */
   readonly shapeCount: () => number;
   /** The objects of a resource, in no particular order. Each is made anew from what is kept. */
@@ -228,6 +242,23 @@ class Builder implements SnapshotBuilder {
 
   count(resource: SnapshotResource): number {
     return resource === 'pods' ? this.#pods.size() : this.#entriesOf(resource).size;
+  }
+
+  eachPod(visit: (pod: SeenPod) => void): void {
+    const shapes = new Map<number, SeenPod['shape']>();
+    this.#pods.forEach(({ key, shape: id, nodeName, flags }) => {
+      const shape = shapes.get(id) ?? this.#pods.shapeOf(id);
+      shapes.set(id, shape);
+      visit({
+        namespace: shape.namespace,
+        name: key.slice(key.indexOf('/') + 1),
+        nodeName,
+        running: (flags & podFlag.running) !== 0,
+        ready: (flags & podFlag.ready) !== 0,
+        placedByOwner: (flags & podFlag.placedByOwner) !== 0,
+        shape,
+      });
+    });
   }
 
   shapeCount(): number {

@@ -171,6 +171,13 @@ export class PodTable {
     }
   }
 
+  /** What pods with the shape of this number share; for as long as one has it. */
+  shapeOf(id: number): Pick<ReducedShape, 'namespace' | 'owner' | 'spec'> {
+    const text = this.shapes.textOf(id);
+    const [namespace, , , owner] = JSON.parse(text) as [string, unknown, unknown, ReducedShape['owner'], number];
+    return { namespace, owner, spec: JSON.parse(this.specs.textOf(specOfShapeText(text))) as ReducedShape['spec'] };
+  }
+
   /** Writes the 16 bytes of a pod's UID at `offset`. A UID of another form is given back as text, and nothing written. */
   copyUid(row: number, target: Uint8Array, offset: number): string | null {
     const odd = this.#oddUids.get(row);

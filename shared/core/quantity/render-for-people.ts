@@ -1,4 +1,4 @@
-import { parseQuantity, unitsOf, type Rounding } from '../../kubernetes/text/quantity.ts';
+import { isBytes, parseQuantity, unitsOf, type Rounding } from '../../kubernetes/text/quantity.ts';
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
 
@@ -17,10 +17,6 @@ export function renderForPeople(resource: string, quantity: string, rounding: Ro
   const unit = 2 ** (10 * power);
   const digits = amount < 10 * unit ? 100 : amount < 100 * unit ? 10 : 1;
   return `${sign}${rounded(amount, unit, digits, rounding)}${BINARY[power] ?? ''}`;
-}
-
-function isBytes(resource: string): boolean {
-  return resource === 'memory' || resource === 'ephemeral-storage' || resource.startsWith('hugepages-');
 }
 
 /** `amount` in units of `unit`, to a `per`-th of one. In integers: one byte too many must show. */

@@ -70,7 +70,7 @@ export function raiseAmounts(total: Map<string, number>, other: Amounts): Map<st
   return total;
 }
 
-/** The integer amounts as Kubernetes writes them, names sorted: `250m` for CPU that is no whole core, plain integers else. */
+/** The integer amounts as Kubernetes writes them, names sorted: `250m` for CPU that is no whole core, `2014Mi` for bytes, plain integers else. */
 export function renderAmounts(amounts: Amounts): ResourceList {
   const names = [...amounts.keys()].toSorted((a, b) => (a < b ? -1 : 1));
   return Object.fromEntries(names.map((name) => [name, renderAmount(name, amounts.get(name) ?? 0)]));
@@ -78,6 +78,24 @@ export function renderAmounts(amounts: Amounts): ResourceList {
 
 /** One amount as Kubernetes writes it. Exact. */
 export function renderAmount(name: string, amount: number): string {
+  if (isBytes(name)) return renderBytes(amount);
   if (name !== 'cpu') return String(amount);
   return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
+}
+
+/** Is the resource counted in bytes? */
+export function isBytes(resource: string): boolean {
+  return resource === 'memory' || resource === 'ephemeral-storage' || resource.startsWith('hugepages-');
+}
+
+const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
+
+/** With the largest binary suffix that leaves a whole number, which is Kubernetes' canonical form. */
+function renderBytes(bytes: number): string {
+  let [amount, power] = [bytes, 0];
+  while (amount !== 0 && amount % 1024 === 0 && power < BINARY_SUFFIXES.length - 1) {
+    amount /= 1024;
+    power += 1;
+  }
+  return `${amount}${BINARY_SUFFIXES[power] ?? ''}`;
 }

@@ -115,6 +115,7 @@ async function inStages(ports: Ports, { pool }: Load): Promise<Times> {
       JSON.stringify(
         toNodeClaim(decision.name, planned, {
           name: decision.claimNames[index] ?? '',
+          currency: 'USD',
           pool,
           nodeClass: null,
           types: [],

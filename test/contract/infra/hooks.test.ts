@@ -65,7 +65,7 @@ describe('the hooks of azure.yaml', () => {
     });
     expect(said).toContain('✗ entra-id');
     expect(said).toContain(
-      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad --enable-azure-rbac, then az role assignment create`,
+      `fix: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad --enable-azure-rbac, then az role assignment create`,
     );
     expect(said).toMatch(/1 of \d+ checks failed\. Nothing was deployed\./);
     expect(code).toBe(1);
@@ -93,7 +93,7 @@ describe('the hooks of azure.yaml', () => {
       '✗ rights-in-cluster: you may not install the chart: in the cluster you lack create namespaces',
     );
     expect(said).toContain(
-      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --aad-admin`,
+      `fix: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --aad-admin`,
     );
     expect(code).toBe(1);
   });
@@ -121,7 +121,7 @@ describe('the hooks of azure.yaml', () => {
   test('a cluster that is not there is one sentence, and nothing is thrown at the reader', async () => {
     const { code, said } = await run('preflight.ts', { NODEWRIGHT_CLUSTER_ID: `${clusterId}-2` });
     expect(said.trim()).toBe(
-      '✗ cannot read the cluster: there is no such resource: run az aks list --query [].id to see the clusters that there are',
+      '✗ cannot read the cluster: there is no such resource: run az aks list --query [].id to see the existing clusters',
     );
     expect(code).toBe(1);
   });
@@ -185,7 +185,7 @@ describe('the hooks of azure.yaml', () => {
       '! aksnodeclasses.karpenter.azure.com, nodeclaims.karpenter.sh, nodepools.karpenter.sh: somebody else keeps these',
     );
     expect(said).toContain(
-      '! nodeoverlays.karpenter.sh is not there: kubectl apply -f infra/chart/definitions/karpenter.sh_nodeoverlays.yaml',
+      '! nodeoverlays.karpenter.sh does not exist: kubectl apply -f infra/chart/definitions/karpenter.sh_nodeoverlays.yaml',
     );
     const made = callsSince(before);
     expect(made.find(({ args }) => args[1] === 'build')?.args.join(' ')).toContain('--platform linux/arm64');
@@ -208,7 +208,7 @@ describe('the hooks of azure.yaml', () => {
     expect(invoke?.sent).not.toHaveProperty('nodeSelector');
     expect(code).toBe(0);
     const missing = await run('relay.ts', { ...environment, NODEWRIGHT_CHART_VALUES: 'infra/nowhere.yaml' });
-    expect(missing.said).toContain('✗ NODEWRIGHT_CHART_VALUES names infra/nowhere.yaml, which is not there');
+    expect(missing.said).toContain('✗ NODEWRIGHT_CHART_VALUES names infra/nowhere.yaml, which does not exist');
     expect(missing.code).toBe(1);
   });
 

@@ -80,7 +80,7 @@ describe('nodewright plan, as a process', () => {
   test('ends with 1 when pods are left, and tells why on standard output', async () => {
     const { code, stdout } = await run(['plan', '-f', write('alone.yaml', inflate)]);
     expect(code).toBe(1);
-    expect(stdout).toContain('there is no NodePool. To mend it: create a NodePool.');
+    expect(stdout).toContain('there is no NodePool. To fix it: create a NodePool.');
   });
 
   test('ends with 2 for files that are no manifests, and names each with what is wrong', async () => {
@@ -111,7 +111,7 @@ describe('nodewright plan, as a process', () => {
         code: 2,
         stdout: '',
         stderr:
-          'nodewright: destroy: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)\n',
+          'nodewright: destroy: is not a command (use deploy, status, uninstall, plan, disrupt, convert, launch, version or --help)\n',
       },
     ]);
   });

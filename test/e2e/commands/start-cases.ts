@@ -114,7 +114,7 @@ export function startCases(mode: 'embedded' | 'real'): void {
         `${pool}\n---\n${pods.replace("cpu: '1'", "cpu: '9000'").replace('replicas: 10', 'replicas: 1')}`,
       );
       const { code, stdout } = await start(place, ['--once', '-f', file]).ended;
-      expect(stdout).toContain('No pods run, 1 pod waits, and nothing more can come.');
+      expect(stdout).toContain('No pods run, 1 pod waits, and no more nodes can be created.');
       expect(stdout).toMatch(/inflate-\S+: .*general-purpose: /);
       expect(code).toBe(1);
     });
@@ -140,11 +140,11 @@ export function startCases(mode: 'embedded' | 'real'): void {
       expect(scaled).toMatchObject({ code: 0, stdout: 'inflate is scaled from 12 to 14 replicas.\n' });
       await until(() => sandbox.stdout().includes('"running":14,"starting":0,"pending":0'), 'fourteen pods run');
       const evicted = await start(place, ['evict']).ended;
-      expect(evicted.stdout).toMatch(/^Azure takes aks-spot-\S+ back in 30 s\.\n$/);
+      expect(evicted.stdout).toMatch(/^Azure will evict spot VM aks-spot-\S+ in 30 s\.\n$/);
       await until(() => sandbox.stdout().includes('"event":"interrupted"'), 'its node is given up');
       const unknown = await start(place, ['evict', 'nobody']).ended;
       expect(unknown).toMatchObject({ code: 2, stdout: '' });
-      expect(unknown.stderr).toContain('There is no node nobody; there are aks-spot-');
+      expect(unknown.stderr).toContain('No node is called nobody; the nodes are aks-spot-');
       for (const line of sandbox.stdout().trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
       sandbox.child.kill('SIGINT');
       expect((await sandbox.ended).code).toBe(0);

@@ -2,13 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent } from '../kit/consistent.ts';
 import { readMetrics, sumOf } from '../kit/karpenter-reads.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
-import { isRunning } from '../kit/state.ts';
+import { type Claim, isRunning } from '../kit/state.ts';
 import { type Mode, type World, startWorld } from '../kit/world.ts';
 
 const PLANS = 'karpenter_scheduler_scheduling_duration_seconds_count';
 const DECISIONS = 'karpenter_pods_scheduling_decision_duration_seconds_count';
 const UNSCHEDULABLE = 'karpenter_scheduler_unschedulable_pods_count';
 const ZONES = 'karpenter_scheduler_pending_pods_by_effective_zone_count';
+
+interface ToldEvent {
+  readonly reason: string;
+  readonly involvedObject: { readonly kind: string };
+}
 
 /** A pod that no zone of the region holds. */
 const misplaced = {
@@ -60,6 +65,29 @@ export function metricsCases(mode: Mode): void {
       expect(plansLogged().some((line) => line.includes('"unschedulable":1') && line.includes('westeurope-9'))).toBe(
         true,
       );
+    });
+
+    it('nodes, pods and prices are in them, and claims have the events and the price that people look for', async () => {
+      await world.until('each running pod is shown', async () => {
+        return sumOf(await scrape(), 'karpenter_pods_state', 'phase="Running"') >= 3;
+      });
+      const page = await scrape();
+      expect(sumOf(page, 'karpenter_nodes_allocatable', 'nodepool="general"')).toBeGreaterThan(0);
+      expect(sumOf(page, 'karpenter_nodes_total_pod_requests', 'nodepool="general"')).toBeGreaterThan(0);
+      expect(sumOf(page, 'karpenter_nodepools_cost_total')).toBeGreaterThan(0);
+      const { items: claims } = await world.api.get<{ readonly items: ReadonlyArray<Claim> }>(
+        '/apis/karpenter.sh/v1/nodeclaims',
+      );
+      for (const { metadata } of claims) {
+        expect(metadata.annotations?.['nodewright.dev/price-per-hour']).toMatch(/^0\.\d+ USD$/);
+        expect(metadata.annotations?.['nodewright.dev/size-reason']).toMatch(/^holds \d/);
+      }
+      const { items: events } = await world.api.get<{ readonly items: ReadonlyArray<ToldEvent> }>('/api/v1/events');
+      const reasons = (kind: string): ReadonlyArray<string> =>
+        events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
+      expect(reasons('NodeClaim')).toEqual(expect.arrayContaining(['Launched', 'Registered', 'Initialized']));
+      expect(reasons('NodePool')).toContain('Provisioned');
+      expect(reasons('Pod')).toContain('Nominated');
     });
 
     it('what is deleted is not unschedulable any more, though no plan is made for that', async () => {

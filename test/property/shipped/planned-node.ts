@@ -30,7 +30,7 @@ export function claimOf(planned: PlannedClaim, read: ReadWorld): NodeClaim {
   const { nodeClass, types } = read;
   const pool = poolOf(planned, read);
   const stamped = withPoolStamps(planned, [pool]);
-  return toNodeClaim('laws-1', stamped, { name: 'pool-0-abcde', pool, nodeClass, types });
+  return toNodeClaim('laws-1', stamped, { name: 'pool-0-abcde', currency: 'USD', pool, nodeClass, types });
 }
 
 /** What the claim's node would be labelled, launched as that. */

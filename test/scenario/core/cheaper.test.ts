@@ -92,7 +92,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], Readon
   [
     'not what a pod prefers',
     { shapes: [shape(spec('1', '1Gi', preferring('karpenter.azure.com/sku-cpu', '8')))] },
-    ['6 of 2 in a, as Standard_D2s_v5 on-demand 100000: default/s0-0000 prefers others'],
+    ['6 of 2 in a, as Standard_D2s_v5 on-demand 100000: default/s0-0000 prefers other nodes'],
   ],
   [
     'of a capacity type that the pod excludes',

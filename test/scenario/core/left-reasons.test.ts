@@ -239,12 +239,12 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       daemonSets: [daemonSet('agent', spec('150m', '64Mi'))],
       shapes: [shape(spec('8', '1Gi'))],
     },
-    'a: the pod requests 8 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.85 (the largest size has 8) -> lower the pod’s requests of cpu to 7.85',
+    'a: the pod requests 8 cpu, and a node of the NodePool has at most 7.85 beside its daemonsets (the largest size has 8) -> lower the pod’s requests of cpu to 7.85',
   ],
   [
     'that asks for more memory than there is, told in figures that differ',
     { nodePools: [pool('a')], shapes: [shape(spec('1', String(32 * 2 ** 30 + 1)))] },
-    'a: the pod requests 32.1Gi memory, and the most that a node of the NodePool has beside the daemonsets is 32Gi -> lower the pod’s requests of memory to 32Gi',
+    'a: the pod requests 32.1Gi memory, and a node of the NodePool has at most 32Gi beside its daemonsets -> lower the pod’s requests of memory to 32Gi',
   ],
   [
     'that no one size has room for, though each resource can be had',

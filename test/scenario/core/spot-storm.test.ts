@@ -53,7 +53,7 @@ describe('while spot storms', () => {
     expect(
       plan.claims[0]?.cheaper.map(({ offerings, reason }) => `${offerings}: ${renderCheaper(reason, 'USD')}`),
     ).toEqual([
-      `${zones.length}: Azure took back 4 of 9 spot machines like it within ten minutes, so that until 2026-03-01T12:30:00Z it counts as $0.11, and the choice as $0.1`,
+      `${zones.length}: Azure evicted 4 of 9 spot VMs like it within ten minutes, so that until 2026-03-01T12:30:00Z it counts as $0.11, and the choice as $0.1`,
     ]);
   });
 

@@ -13,7 +13,7 @@ const spec = { containers: [{ name: 'main', resources: { requests: { cpu: '750m'
 
 /** Seconds from when the replacement is in use until the node that has drifted is deleted. `other`: what the other pool is called. */
 async function waited(other: string): Promise<number> {
-  const simulation = quiet('own-replacement');
+  const simulation = quiet('own-replacement-1');
   const { server, timeline } = simulation;
   createPool(simulation, other, { requirements: sized('Standard_D8s_v5'), weight: 20, limits: { cpu: '8' } });
   createSet(simulation, 'g', 9, spec);
@@ -26,7 +26,9 @@ async function waited(other: string): Promise<number> {
   await simulation.pass(MINUTE);
   const ofPool = () =>
     server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'y');
-  const [old] = ofPool();
+  const [old, ...others] = ofPool();
+  // Another seed may draw that some of the pods come too late for the node, and get one of their own.
+  expect(others).toEqual([]);
   driftPool(simulation, 'y');
   let inUseMs = Infinity;
   for (let second = 0; second < 600; second++) {

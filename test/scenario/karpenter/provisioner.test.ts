@@ -313,7 +313,7 @@ describe('what a claim is', () => {
     const { requests } = schedule({ daemonSets, pods: replicas(2, 'a', { cpu: '500m', memory: '1Gi' }) }).claimOf(
       'a-0',
     );
-    expect(requests).toMatchObject({ cpu: '1200m', memory: String(2 * 2 ** 30 + 128 * 2 ** 20), pods: '3' });
+    expect(requests).toMatchObject({ cpu: '1200m', memory: '2176Mi', pods: '3' });
   });
 
   test('its node class is its pool’s [I09]', () => {

@@ -65,7 +65,7 @@ export const leavingClaims: Cases = {
       return { cluster, isDone: cluster.isPodLeaving };
     },
   },
-  'NodeClaim: taken back by Azure, and nobody says what comes in its place': {
+  'NodeClaim: evicted by Azure, and nobody says what comes in its place': {
     ending: 'its pods are told to go',
     begin: async () => {
       const at = (ms: number): string => new Date(ms).toISOString();

@@ -75,7 +75,7 @@ export const marks: Cases = {
   },
   'Mark: waits for a node that starts to take the pods': {
     ending: 'it comes off, and the node stays',
-    waits: ['judge-begun.ts `${awaited.length} nodes that start`'],
+    waits: ['judge-begun.ts `${awaited.length} nodes to start`'],
     begin: async () => {
       const cluster = emptied();
       cluster.addReady('old');
@@ -91,7 +91,7 @@ export const marks: Cases = {
   },
   'Mark: waits for a snapshot that is newer than it': {
     ending: 'it comes off, and the node stays',
-    waits: ["judge-begun.ts 'the scheduler to know'"],
+    waits: ["judge-begun.ts 'the scheduler to see the taint'"],
     begin: async (): Promise<Played> => {
       const cluster = await marked();
       const latest = async () => ({ ...(await cluster.ports.snapshots.list()), takenAtMs: START });
@@ -101,7 +101,7 @@ export const marks: Cases = {
   },
   'Mark: its budgets let fewer go by now': {
     ending: 'it comes off, and the node stays',
-    waits: ['judge-begun.ts `budgets of NodePool ${overdrawn} to let as many go`'],
+    waits: ['judge-begun.ts `the budgets of NodePool ${overdrawn} to allow this many removals`'],
     begin: async () => {
       const cluster = await marked();
       const disruption = { budgets: [{ nodes: '0' }] };
@@ -121,7 +121,7 @@ export const marks: Cases = {
   },
   'Mark: written by half': {
     ending: 'it comes off, and the node stays',
-    waits: ["judge-begun.ts 'all to be marked'"],
+    waits: ["judge-begun.ts 'all nodes to be tainted'"],
     begin: async () => {
       const cluster = await marked();
       cluster.server.patch('nodes', 'aks-spare', { spec: { taints: [] } }, 'object');

@@ -40,6 +40,27 @@ test('every link to a file of the repository leads to one', () => {
   expect(links.filter(([page, link]) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
 });
 
+/** A title as GitHub makes an anchor of it. */
+function anchorOf(title: string): string {
+  return title
+    .replaceAll(/[`*]|\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+test('every link to a title leads to one', () => {
+  const titles = (name: string): ReadonlyArray<string> =>
+    [...readFileSync(join(root, name), 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title.trim()));
+  const links = pages.flatMap(({ name, text }) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].map(([, path = '', anchor = '']) => {
+      return { name, to: path === '' ? name : join(dirname(name), path), anchor };
+    }),
+  );
+  expect(links.length).toBeGreaterThan(40);
+  expect(links.filter(({ to, anchor }) => to.endsWith('.md') && !titles(to).includes(anchor))).toEqual([]);
+});
+
 test('every command of npm start that a page shows is understood', () => {
   const commands = findAll(/npm start -- ([^`#\n]+)/g).filter(([, words]) => !/[A-Z[…]{2}|\[/.test(words));
   expect(commands.length).toBeGreaterThan(10);

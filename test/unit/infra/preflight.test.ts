@@ -62,7 +62,7 @@ const cases: ReadonlyArray<Case> = [
     withCluster({ aadProfile: {} }),
     `az aks update CLUSTER --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role \\"Azure Kubernetes Service RBAC Cluster Admin\\" --scope ${CLUSTER_ID}`,
   ],
-  ['kubernetes-rbac', 'failed', withCluster({ enableRBAC: false }), 'make a new cluster'],
+  ['kubernetes-rbac', 'failed', withCluster({ enableRBAC: false }), 'create a new cluster'],
   ['oidc-issuer', 'failed', withCluster({ oidcIssuerProfile: { enabled: false } }), '--enable-oidc-issuer'],
   ['workload-identity', 'failed', withCluster({ securityProfile: {} }), '--enable-workload-identity'],
   ['managed-identity', 'failed', withCluster({ identityProfile: {} }), '--enable-managed-identity'],
@@ -628,9 +628,9 @@ test('findings are shown with the cluster’s own names in the commands', () => 
     judge(withCluster({ aadProfile: {} })).filter(({ check }) => ['cluster', 'entra-id'].includes(check)),
     CLUSTER_ID,
   );
-  expect(line).toBe('✗ entra-id: the API server takes no tokens of Microsoft Entra ID, which the functions come with');
+  expect(line).toBe('✗ entra-id: the API server does not accept Microsoft Entra ID tokens, which the functions use');
   expect(mend).toBe(
-    '    mend: az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role "Azure Kubernetes Service RBAC Cluster Admin" --scope ' +
+    '    fix: az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role "Azure Kubernetes Service RBAC Cluster Admin" --scope ' +
       CLUSTER_ID,
   );
 });

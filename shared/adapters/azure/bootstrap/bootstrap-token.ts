@@ -51,7 +51,7 @@ export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, 
     if (outcome.kind === 'created') return `${id}.${secret}`;
     if (outcome.kind === 'refused') throw new RetryableError(`minting a bootstrap token: ${outcome.reason}`);
   }
-  throw new RetryableError(`minting a bootstrap token for ${claim}: ${MINTS_MAX} are there already`);
+  throw new RetryableError(`minting a bootstrap token for ${claim}: ${MINTS_MAX} exist already`);
 }
 
 /** A launch that goes on with the claim as it was before has a conflict, is delivered again, and finds this said. */

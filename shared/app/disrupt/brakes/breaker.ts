@@ -54,8 +54,8 @@ export async function tellBreakers(ports: Ports, { input: { cluster } }: Gathere
 
 function conditionFor(brake: Brake | undefined): ConditionChange {
   if (brake?.kind !== 'breaker') return { type: TYPE, status: 'True', reason: TYPE, message: '' };
-  const then = brake.until === null ? 'while that is so' : `until ${brake.until}`;
-  const message = `${brake.why}: its nodes are not removed of our own choice ${then}`;
+  const then = brake.until === null ? 'until this clears' : `until ${brake.until}`;
+  const message = `${brake.why}: voluntary disruption is paused ${then}`;
   return { type: TYPE, status: 'False', reason: 'BreakerTripped', message };
 }
 
@@ -67,8 +67,8 @@ async function tell(ports: Ports, { metadata }: NodePool, change: ConditionChang
   const fresh = told.pool;
   ports.log(isOpen ? 'breaker-tripped' : 'breaker-closed', { nodePool: metadata.name, why: change.message });
   const note = isOpen
-    ? eventAboutPool(fresh, 'Warning', 'DisruptionBlocked', `Voluntary disruption stops: ${change.message}`)
-    : eventAboutPool(fresh, 'Normal', 'DisruptionUnblocked', 'Voluntary disruption goes on');
+    ? eventAboutPool(fresh, 'Warning', 'DisruptionBlocked', `Disruption paused: ${change.message}`)
+    : eventAboutPool(fresh, 'Normal', 'DisruptionUnblocked', 'Voluntary disruption resumed');
   const dedupe = { key: change.message, periodMs: STOPPED_MS };
   await publish(ports.kubernetes, { ...note, dedupe }, ports.now());
 }

@@ -84,7 +84,7 @@ async function whyCrashing(ports: Ports, { fresh }: Sides, snapshot: Snapshot): 
     // oxlint-disable-next-line no-await-in-loop
     if (await crashesElsewhere(ports, pod, snapshot, freshNodes)) continue;
     const { namespace, name } = pod.metadata;
-    return `pod ${namespace}/${name} crashes on the new node ${pod.spec.nodeName ?? ''}, and others like it do not elsewhere`;
+    return `pod ${namespace}/${name} crashes on the new node ${pod.spec.nodeName ?? ''}, while its siblings on other nodes do not`;
   }
   return null;
 }
@@ -148,7 +148,7 @@ async function tell(ports: Ports, pool: NodePool, change: ConditionChange): Prom
   if (change.status === 'True') ports.log('rollout-goes-on', { nodePool: name });
   const note =
     change.status === 'True'
-      ? eventAboutPool(told.pool, 'Normal', 'RolloutGoesOn', 'Nodes wait for no canary any more')
+      ? eventAboutPool(told.pool, 'Normal', 'RolloutGoesOn', 'The rollout continues: nodes no longer wait for a canary')
       : eventAboutPool(told.pool, change.status === 'False' ? 'Warning' : 'Normal', change.reason, change.message);
   await publish(ports.kubernetes, { ...note, dedupe: { key: note.message, periodMs: TOLD_EVERY_MS } }, ports.now());
 }

@@ -181,7 +181,7 @@ async function letGo(ports: Ports, nodeClass: NodeClass): Promise<FollowOutcome>
   const users = await claimsOf(ports, name);
   if (users.length > 0) {
     const names = users.slice(0, 5).map(({ metadata }) => metadata.name);
-    const message = `Waiting for NodeClaims to go: ${names.join(', ')}${users.length > 5 ? ` and ${users.length - 5} more` : ''}`;
+    const message = `Waiting for NodeClaims to be removed: ${names.join(', ')}${users.length > 5 ? ` and ${users.length - 5} more` : ''}`;
     const regarding = { apiVersion: 'karpenter.azure.com/v1beta1', kind: 'AKSNodeClass', name, namespace: null, uid };
     await publish(
       ports.kubernetes,

@@ -26,12 +26,15 @@ export async function settledImages(
   const maintenance = await ports.nodeClassFacts.maintenance();
   if (maintenance.kind === 'any-time') return { images: newest, note: '' };
   if (maintenance.kind === 'unknown')
-    return { images: kept, note: `newer images wait, as maintenance windows are not known: ${maintenance.message}` };
+    return {
+      images: kept,
+      note: `newer images are held back because the maintenance windows cannot be read: ${maintenance.message}`,
+    };
   const state = windowAt(maintenance.schedule, ports.now());
   if (state.isOpen) return { images: newest, note: '' };
   const opens =
-    state.opensAtMs === null ? 'has no window in sight' : `opens at ${new Date(state.opensAtMs).toISOString()}`;
-  return { images: kept, note: `newer images wait for maintenance: ${maintenance.schedule.name} ${opens}` };
+    state.opensAtMs === null ? 'has no upcoming window' : `opens at ${new Date(state.opensAtMs).toISOString()}`;
+  return { images: kept, note: `newer images wait for a maintenance window: ${maintenance.schedule.name} ${opens}` };
 }
 
 /** The newest images, each in the version that the class has of it. */

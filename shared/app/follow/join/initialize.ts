@@ -96,14 +96,14 @@ function firstObstacle(claim: NodeClaim, node: Node): Obstacle | null {
   const present = node.spec?.taints ?? [];
   const startup = (claim.spec.startupTaints ?? []).find((one) => has(present, one));
   if (startup !== undefined) {
-    return { reason: 'StartupTaintsExist', message: `startup taint ${startup.key}:${startup.effect} is still there` };
+    return { reason: 'StartupTaintsExist', message: `startup taint ${startup.key}:${startup.effect} is still present` };
   }
   const ephemeral =
     EPHEMERAL.find((one) => has(present, one)) ?? present.find(({ key }) => key.startsWith('readiness.k8s.io/'));
   if (ephemeral !== undefined) {
     return {
       reason: 'KnownEphemeralTaintsExist',
-      message: `taint ${ephemeral.key}:${ephemeral.effect} is still there`,
+      message: `taint ${ephemeral.key}:${ephemeral.effect} is still present`,
     };
   }
   const requested = Object.entries(claim.spec.resources?.requests ?? {}).filter(([, quantity]) => isPositive(quantity));

@@ -15,7 +15,7 @@ const TOLD_AT_ONCE = 8;
  */
 export async function tellPlanned(ports: Ports, claim: NodeClaim, why: string): Promise<void> {
   const { pods } = await reservationOf(ports, claim);
-  const message = `NodeClaim ${claim.metadata.name}, which was made for this pod, is given up: ${why}. The pod is planned for again`;
+  const message = `NodeClaim ${claim.metadata.name}, which was created for this pod, has failed: ${why}. The pod will be planned again`;
   await inParallel(pods.slice(0, TOLD_MAX), TOLD_AT_ONCE, async (planned) => {
     const pod = await ports.kubernetes.get('Pod', podKeyOf(planned));
     if (pod === null || !isStillWaiting(pod, planned)) return;

@@ -53,7 +53,7 @@ function poolDrift(claim: NodeClaim, pool: NodePool): Drift | null {
 function typeDrift(claim: NodeClaim, { instanceTypes }: DriftFacts): Drift | null {
   const type = claim.metadata.labels?.[label.instanceType];
   if (type === undefined || instanceTypes.size === 0 || instanceTypes.has(type)) return null;
-  return { reason: 'InstanceTypeNotFound', message: `${type} is not offered any more` };
+  return { reason: 'InstanceTypeNotFound', message: `${type} is no longer offered` };
 }
 
 function classDrift(claim: NodeClaim, nodeClass: NodeClass): Drift | null {

@@ -87,7 +87,7 @@ const CLASS_LOOK_MS = 5_000;
 
 /** The class is new: whether it is in order is being found out. */
 async function awaitClass(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
-  const message = `AKSNodeClass ${claim.spec.nodeClassRef.name} has not been judged yet`;
+  const message = `AKSNodeClass ${claim.spec.nodeClassRef.name} has not been checked yet`;
   await writeStatus(ports, claim, {
     conditions: [{ type: 'Launched', status: 'Unknown', reason: 'NodeClassReadinessUnknown', message }],
   });

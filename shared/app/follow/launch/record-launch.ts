@@ -7,10 +7,11 @@ import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import type { Machine } from '../../../ports/cloud.ts';
 import type { NodeClass, WriteOutcome } from '../../../ports/kubernetes.ts';
 import { claimFacts } from '../../facts/claim-facts.ts';
-import { labelsWith, ownLabels } from '../../facts/machine-labels.ts';
+import { labelsWith, ownLabels, plannedPlaceOf, renderPlace } from '../../facts/machine-labels.ts';
 import { vmNameOf } from '../../facts/node-name.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { classStamps } from '../../claims/to-node-claim.ts';
+import { priceOf, renderPrice } from '../../facts/machine-price.ts';
 import {
   NODE_NOT_FOUND,
   type StatusChange,
@@ -20,6 +21,7 @@ import {
   written,
 } from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';
+import { tellTransitions } from '../../claims/tell-transitions.ts';
 
 /** First look at a VM that Azure has accepted: allocation failures are reported within seconds. Then see `follow`. */
 const FIRST_LOOK_MS = 5_000;
@@ -43,7 +45,8 @@ export async function recordLaunch(
 ): Promise<FollowOutcome> {
   const { name } = claim.metadata;
   const key = { name, namespace: null };
-  const metadata = metadataPatch(claim, nodeClass, types, machine);
+  const prices = priceStamps(claim, types, machine, ports.catalogs.currency);
+  const metadata = metadataPatch(claim, { nodeClass, types }, machine, prices);
   const labelled =
     metadata === null ? claim : await take(ports, name, await ports.kubernetes.patch('NodeClaim', key, metadata));
   if (labelled === null) return takeBack(ports, name);
@@ -51,6 +54,7 @@ export async function recordLaunch(
   const told =
     status === null ? labelled : await take(ports, name, await ports.kubernetes.patchStatus('NodeClaim', key, status));
   if (told === null) return takeBack(ports, name);
+  await tellTransitions(ports, labelled, told, { Launched: machineText(told, machine) });
   ports.log('nodeclaim-launched', {
     ...claimFacts(claim),
     vm: vmNameOf(name),
@@ -66,9 +70,9 @@ export async function recordLaunch(
 /** The labels and stamps that the claim lacks, and those taken off that only what it was planned as has; null when it has them all. */
 function metadataPatch(
   claim: NodeClaim,
-  nodeClass: NodeClass,
-  types: ReadonlyArray<InstanceType>,
+  { nodeClass, types }: LaunchedWith,
   machine: Machine,
+  prices: Readonly<Record<string, string>>,
 ): object | null {
   const { labels: present = {}, annotations = {}, resourceVersion } = claim.metadata;
   const wanted = { ...classLabel(nodeClass), ...labelsWith(types, machine, ownLabels(claim, types)) };
@@ -76,9 +80,34 @@ function metadataPatch(
   const labels = { ...changed(present, wanted), ...Object.fromEntries(stale.map((key) => [key, null])) };
   // Another process was about to give it up, for want of what this one has got.
   const undone = annotation.givenUp in annotations ? { [annotation.givenUp]: null } : {};
-  const stamps = { ...changed(annotations, classStamps(nodeClass)), ...undone };
+  const stamps = { ...changed(annotations, { ...classStamps(nodeClass), ...prices }), ...undone };
   if (Object.keys({ ...labels, ...stamps }).length === 0) return null;
   return { metadata: { resourceVersion, labels, annotations: stamps } };
+}
+
+/** What a machine costs that is another than its claim was planned as, and why it is. None where the claim says it already. */
+function priceStamps(
+  claim: NodeClaim,
+  types: ReadonlyArray<InstanceType>,
+  machine: Machine,
+  currency: string,
+): Readonly<Record<string, string>> {
+  const planned = plannedPlaceOf(claim);
+  if (planned !== null && renderPlace(planned) === renderPlace(machine)) return {};
+  const price = priceOf(types, machine);
+  return {
+    ...(price === null ? {} : { [annotation.pricePerHour]: renderPrice(price, currency) }),
+    ...(planned === null
+      ? {}
+      : { [annotation.sizeReason]: `launched in place of ${renderPlace(planned)}, which could not be had` }),
+  };
+}
+
+/** `Standard_D8ls_v5 (on-demand) in westeurope-1 at 0.388 USD an hour: holds 7 pods; …`. */
+function machineText({ metadata: { annotations = {} } }: NodeClaim, machine: Machine): string {
+  const { [annotation.pricePerHour]: price, [annotation.sizeReason]: reason } = annotations;
+  const what = `${machine.instanceType} (${machine.capacityType}) in ${machine.zone}`;
+  return `${what}${price === undefined ? '' : ` at ${price} an hour`}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
 /** Who writes a claim by hand leaves it out; its node gets it with the others. None where the name is too long for one. */

@@ -254,11 +254,20 @@ async function announce(
   if (node.metadata.deletionTimestamp === undefined) {
     const options = node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid };
     const deleted = await alone(() => ports.kubernetes.delete('Node', key, options));
-    if (deleted.kind === 'done') ports.log('node-draining', { ...claimFacts(claim), node: name });
+    if (deleted.kind === 'done')
+      ports.log('node-draining', { ...claimFacts(claim), node: name, cause: causeOf(claim) });
     else if (deleted.error instanceof RefusedError) keep(deleted.error.refusal);
     else throw deleted.error;
   }
   return !isDisrupted(node);
+}
+
+/** Who has the node removed: Nodewright, for what it says on the claim, or somebody who deleted the claim or its NodePool. */
+function causeOf(claim: NodeClaim): 'disruption' | 'interruption' | 'given-up' | 'deleted' {
+  const { annotations = {} } = claim.metadata;
+  if (isInterrupted(claim)) return 'interruption';
+  if (annotation.disruption in annotations) return 'disruption';
+  return annotation.givenUp in annotations ? 'given-up' : 'deleted';
 }
 
 async function awaitVolumes(

@@ -126,7 +126,7 @@ function inconsistencies(slices: ReadonlyArray<StatedSlice>, path: string): Read
       const at = `${path}[${index}].devices[${place}]`;
       const isTwice = names.has(`${driver}/${one.name}`);
       names.add(`${driver}/${one.name}`);
-      const message = `${one.name} is there twice for ${driver}`;
+      const message = `${one.name} is listed twice for ${driver}`;
       return [
         ...(isTwice ? [problem(`${at}.name`, message, 'rename one')] : []),
         ...attributeProblems(one, at),

@@ -175,7 +175,7 @@ function applyStep(
       continue;
     }
     if (target === undefined || going.has(to.name) || target.leaving) {
-      findings.push(fatal('target', `${name} goes to ${to.name}, which is not there`, { kind: 'pod', uid }));
+      findings.push(fatal('target', `${name} goes to ${to.name}, which does not exist`, { kind: 'pod', uid }));
       continue;
     }
     const there = target.pods.get(pod.shape) ?? { shape: pod.shape, spec, running: 0, leaving: 0, planned: 0 };

@@ -103,19 +103,19 @@ function isDivisible({ candidates, replacements }: Begun): boolean {
 export function judgeBegun(one: Begun, look: SecondLook): BegunVerdict {
   const verdict = judgeNow(one, look);
   if (verdict.kind !== 'wait' || look.now < one.sinceMs + REPLACED_MS) return verdict;
-  return { kind: 'take-back', why: `ten minutes were not enough for ${verdict.for}` };
+  return { kind: 'take-back', why: `after 10 minutes it still waited for ${verdict.for}` };
 }
 
 function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
-  if (one.decision === null) return { kind: 'take-back', why: 'no decision says so' };
+  if (one.decision === null) return { kind: 'take-back', why: 'no decision removes it' };
   const replaced = judgeReplacements(one, look);
   if (replaced.kind !== 'come') return replaced;
   // What came to the node within the wait must be on it in the view.
-  if (look.seenMs < one.sinceMs + QUIET_MS) return { kind: 'wait', for: 'the scheduler to know' };
+  if (look.seenMs < one.sinceMs + QUIET_MS) return { kind: 'wait', for: 'the scheduler to see the taint' };
   if (!one.candidates.every(({ node }) => isDisrupted(node))) {
     // Somebody may be about to: marking takes a moment, and is taken up again after a crash.
-    if (look.now < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all to be marked' };
-    return { kind: 'take-back', why: 'it was not marked to its end' };
+    if (look.now < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all nodes to be tainted' };
+    return { kind: 'take-back', why: 'it was only partly marked for removal' };
   }
   return judgeAnew(one, look, replaced.failed);
 }
@@ -139,7 +139,9 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   if (failed === 0) return { kind: 'come', failed };
   if (now < one.sinceMs + REPLACED_MS)
     return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed };
-  return isWhole ? { kind: 'take-back', why: 'its replacement takes too long', failed } : { kind: 'come', failed };
+  return isWhole
+    ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed }
+    : { kind: 'come', failed };
 }
 
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
@@ -153,7 +155,7 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   if (held !== null) return { kind: 'take-back', ...held };
   const overdrawn = poolOverBudget(nodes, poolsFor(given.provisioning.cluster, now));
   if (overdrawn !== null) {
-    return { kind: 'wait', for: `budgets of NodePool ${overdrawn} to let as many go` };
+    return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
   const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
   const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
@@ -166,12 +168,12 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
     return new Set(nodes.flatMap(({ name, moving }) => (moving.some(({ uid }) => own.has(uid)) ? [name] : [])));
   };
   if (first !== undefined) {
-    const why = `pod ${first.pod.name} finds no place any more`;
+    const why = `pod ${first.pod.name} has no place on any other node`;
     return { kind: 'take-back', why, failed, because: nodesOf(left.map(({ pod }) => pod)) };
   }
   if (claims.length > 0) {
     const because = nodesOf(claims.flatMap(({ pods }) => pods));
-    const why = failed > 0 ? 'a replacement has failed' : 'its pods would need another node';
+    const why = failed > 0 ? 'a replacement has failed' : 'its pods would need one more new node';
     return { kind: 'take-back', why, failed, because };
   }
   const ready = initializedNodes(provisioning.cluster);
@@ -179,10 +181,10 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const awaited = homes.filter(({ target: { name } }) => !ready.has(name) || kept.has(name));
   if (awaited.length > 0) {
     if (failed === 0 || now < one.sinceMs + REPLACED_MS) {
-      return { kind: 'wait', for: `${awaited.length} nodes that start` };
+      return { kind: 'wait', for: `${awaited.length} nodes to start` };
     }
     const because = nodesOf(awaited.flatMap(({ pods }) => pods));
-    return { kind: 'take-back', why: 'its replacement takes too long', failed, because };
+    return { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed, because };
   }
   const going = nodes.flatMap(({ name, verdict }) =>
     verdict.kind === 'stays' ? [] : [{ name, reason: verdict.reason }],
@@ -190,7 +192,7 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const judged = judgedRemoval({ nodes: going, plan }, given, now);
   if (judged.kind === 'sound') return { kind: 'remove', removal: judged.removal };
   if (now < one.sinceMs + REPLACED_MS) return judged;
-  return { kind: 'take-back', why: 'its removal breaks a rule of its audit' };
+  return { kind: 'take-back', why: 'its removal breaks a rule of the audit' };
 }
 
 function unmarked(cluster: Cluster, one: Begun): Cluster {
@@ -221,8 +223,8 @@ function whyKept(
   if (verdict.kind === 'stays') return renderKept(verdict.reason, currency);
   // Where such a reason has passed, nothing else has been decided.
   const reason = (own === undefined ? undefined : reasonOf(own.claim)) ?? '';
-  if (FORCED_REASONS.has(reason) && verdict.kind !== 'must') return `it is ${reason} no more`;
-  return reason === 'Empty' && moving.length > 0 ? 'pods have come to it' : null;
+  if (FORCED_REASONS.has(reason) && verdict.kind !== 'must') return `it is no longer ${reason}`;
+  return reason === 'Empty' && moving.length > 0 ? 'new pods run on it' : null;
 }
 
 /**

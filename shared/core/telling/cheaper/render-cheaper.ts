@@ -20,8 +20,8 @@ const renderers: {
 } = {
   taint: ({ pod, taint }) => `${pod} does not tolerate taint ${renderTaint(taint)}`,
   'pod-requirement': ({ pod, wanted }) => `${pod} asks for ${renderWanted(wanted)}`,
-  'pod-preference': ({ pod }) => `${pod} prefers others`,
-  volume: ({ pod }) => `a volume of ${pod} cannot be there`,
+  'pod-preference': ({ pod }) => `${pod} prefers other nodes`,
+  volume: ({ pod }) => `a volume of ${pod} cannot be attached there`,
   'host-port': ({ pod }) => `a daemonset takes a host port of ${pod} there`,
   devices: ({ pod }) => `the devices that ${pod} claims were not found there`,
   'too-small': ({ resource, wanted, has }) =>
@@ -32,11 +32,11 @@ const renderers: {
   'eviction-risk': ({ evictionsPerHour, weighedPrice, chosenWeighedPrice }, currency) =>
     `evicted with a chance of ${renderPercent(evictionsPerHour)} an hour, so that it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
   'spot-storm': ({ evicted, of, refusedSizes, until, weighedPrice, chosenWeighedPrice }, currency) =>
-    `${refusedSizes > 0 ? `Azure had no spot of ${refusedSizes} sizes in its zone` : `Azure took back ${evicted} of ${of} spot machines like it`} within ten minutes, so that until ${until} it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
+    `${refusedSizes > 0 ? `Azure had no spot of ${refusedSizes} sizes in its zone` : `Azure evicted ${evicted} of ${of} spot VMs like it`} within ten minutes, so that until ${until} it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
   weight: () => 'its NodePool has less weight than one that can take the pods',
   topology: ({ key }) => `rules about other pods allow no other ${key}`,
   limit: ({ resource, wanted, left }) =>
     `it takes ${renderForPeople(resource, wanted, 'up')} ${resource} more of the limits, which leave ${renderForPeople(resource, left, 'down')}`,
   'min-values': ({ keys }) => `too few instance types would be left for minValues of ${keys.join(' and ')}`,
-  overlooked: () => 'it would do: the search for a cheap plan did not come to it',
+  overlooked: () => 'it would fit: the search did not reach it in its time',
 };

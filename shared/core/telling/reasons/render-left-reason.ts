@@ -36,11 +36,11 @@ const renderers: {
   'resource-claim': ({ object, why }) => renderClaimProblem(object, why),
   'claim-elsewhere': ({ claim }) => ({
     detail: `the ResourceClaim ${claim} holds devices that no node for the pod reaches`,
-    fix: 'let the pod onto the node of the devices, or free the claim',
+    fix: 'allow the pod on the node that has the devices, or free the claim',
   }),
   'devices-elsewhere': ({ nodes }) => ({
     detail: `devices for its claims are on ${nodes.slice(0, NODES_SHOWN).join(', ')}${nodes.length > NODES_SHOWN ? ' and others' : ''} only, where the pod has no room or is not let in`,
-    fix: 'make room there, or let the pod onto these nodes',
+    fix: 'make room there, or allow the pod on these nodes',
   }),
   'devices-short': ({ claim, request, classes, wanted, matching, free }) => ({
     detail: `request ${request} of ${claim} asks for ${wanted} of class ${classes.join(' or ')}: ${matching} in the cluster match, ${free} are free, and no size of the NodePools is known to bring enough`,
@@ -184,7 +184,7 @@ function renderResource({
   }
   const offered = renderForPeople(resource, most, 'down');
   return {
-    detail: `${asked}, and the most that a node of the NodePool has beside the daemonsets is ${offered}${known === offered ? '' : ` (the largest size has ${known})`}`,
+    detail: `${asked}, and a node of the NodePool has at most ${offered} beside its daemonsets${known === offered ? '' : ` (the largest size has ${known})`}`,
     fix: fixBy(
       remedies,
       `allow ${most === '0' ? `sizes with ${resource}` : 'larger sizes'} in the NodePool, or lower the pod’s requests`,
@@ -209,7 +209,7 @@ function asideOn({ key, values = [] }: SelectorRequirement): string | null {
   if (key === labelKey.hostname || key === NODE_NAME_FIELD) return 'the name of a new node is not known before';
   if (key === labelKey.nodePool || mayBeOfPool(key)) return null;
   const instead = INSTEAD[key];
-  return `there is no such node to be had, as no NodePool may name ${key}${instead === undefined ? '' : ` (${instead})`}`;
+  return `no NodePool can provide such a node, as none may name ${key}${instead === undefined ? '' : ` (${instead})`}`;
 }
 
 const POOLS = 'a pod asks for a NodePool by karpenter.sh/nodepool';

@@ -85,7 +85,10 @@ describe('a replacement on demand', () => {
 
   test('is not made where minValues asks for more capacity types than the one that is bought [L04]', async () => {
     const { outcome } = await begun(8, [{ ...ANY, minValues: 2 }]);
-    expect(outcome).toEqual({ kind: 'refused', why: 'minValues asks for more sizes than are cheaper' });
+    expect(outcome).toEqual({
+      kind: 'refused',
+      why: 'minValues requires more instance types than there are cheaper ones',
+    });
   });
 
   test('of a node that has drifted may be anything: that is not about its price [L03]', async () => {

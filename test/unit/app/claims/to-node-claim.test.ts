@@ -33,7 +33,7 @@ function planFor(general: NodePool) {
 }
 
 const create = (planned: ReturnType<typeof planFor>, now: NodePool) =>
-  toNodeClaim('000000001-abc', planned, { name: 'general-1', pool: now, nodeClass: null, types: [] });
+  toNodeClaim('000000001-abc', planned, { name: 'general-1', currency: 'USD', pool: now, nodeClass: null, types: [] });
 
 describe('a created NodeClaim', () => {
   test.each([
@@ -74,7 +74,7 @@ describe('a created NodeClaim', () => {
   test('requests what its pods and daemons request, and carries the pool’s taints [I09]', () => {
     const general = poolWith({});
     const { spec: own } = create(planFor(general), general);
-    expect(own.resources?.requests).toEqual({ cpu: '1100m', memory: String(3 * 2 ** 30), pods: '3' });
+    expect(own.resources?.requests).toEqual({ cpu: '1100m', memory: '3Gi', pods: '3' });
     expect(own.taints).toEqual([{ key: 'dedicated', effect: 'NoSchedule' }]);
   });
 

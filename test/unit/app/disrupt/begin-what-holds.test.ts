@@ -105,7 +105,10 @@ describe('two nodes that go in one step', () => {
     const ports = { ...cluster.ports, log: (event: string, fields: object) => void told.push([event, fields]) };
     expect(await disrupt(ports as typeof cluster.ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
     expect(told.filter(([event]) => event === 'disruption-refused')).toMatchObject([
-      ['disruption-refused', { nodes: 'aks-a,aks-b', why: 'minValues asks for more sizes than are cheaper' }],
+      [
+        'disruption-refused',
+        { nodes: 'aks-a,aks-b', why: 'minValues requires more instance types than there are cheaper ones' },
+      ],
     ]);
     expect([cluster.marks('a').reason, cluster.marks('b').reason]).toEqual([undefined, 'Underutilized']);
   });

@@ -115,7 +115,7 @@ describe('a step', () => {
   test('that would strand a pod is refused, and says which; one that waits anyway counts as stranded by nobody', async () => {
     const { asked, outside, logged, pod } = await oversized('3');
     outside.types = outside.types.slice(0, 1);
-    const why = '1 pods would find no place, default/web among them';
+    const why = '1 pods would have no place, default/web among them';
     expect(await asked()).toEqual(refused(why));
     expect(logged).toContainEqual({ event: 'disruption-refused', reason: 'Underutilized', nodes: 'aks-large', why });
     const left = [{ pod }] as unknown as Plan['left'];
@@ -153,9 +153,7 @@ describe('what is bought', () => {
 
   test('is nothing for what is empty', async () => {
     const { asked } = await oversized();
-    expect(await asked({ step: { reason: 'Empty', create: [] } })).toEqual(
-      refused('what is empty needs no replacement'),
-    );
+    expect(await asked({ step: { reason: 'Empty', create: [] } })).toEqual(refused('empty nodes need no replacement'));
   });
 
   test('is of the capacity type that was meant', async () => {

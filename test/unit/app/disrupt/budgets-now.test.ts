@@ -35,11 +35,11 @@ describe('what an old or forged view lets go is held by', () => {
     budget('0');
     expect(await disrupt(old)).toEqual({
       kind: 'waiting',
-      for: 'budgets of NodePool general let fewer go at this moment',
+      for: 'budgets of NodePool general allow fewer removals right now',
     });
     expect(['spare', 'third'].map(stateOf)).toEqual(['there', 'there']);
     expect(marks('spare').tainted).toBe(true);
-    const why = 'budgets of NodePool general let fewer go at this moment';
+    const why = 'budgets of NodePool general allow fewer removals right now';
     expect(logged).toContainEqual({ event: 'disruption-step-refused', claim: 'spare', step: 'remove', why });
   });
 

@@ -36,7 +36,7 @@ describe('a plan that breaks a rule of its audit', () => {
     expect(refusals()).toMatchObject([
       ['disruption-plan-refused', { findings: finding, instead: 'rest', leftOut: 'aks-spare' }],
     ]);
-    const message = `A plan in which it goes broke a rule of its audit and was not carried out (${finding}). This is a fault of Nodewright: please report it`;
+    const message = `The plan to remove it broke a rule of the audit and was not carried out (${finding}). This is a fault of Nodewright: please report it`;
     expect(events()).toContainEqual(['PlanRefused', message]);
   });
 
@@ -69,7 +69,7 @@ test('a removal that its audit refuses waits, is told, and stays after ten minut
     ...ports,
     planner: (...asked: Parameters<typeof ports.planner>) => ({ ...ports.planner(...asked), nominations: [] }),
   };
-  expect(await disrupt(wrong)).toEqual({ kind: 'waiting', for: 'a removal that its audit lets through' });
+  expect(await disrupt(wrong)).toEqual({ kind: 'waiting', for: 'a removal that passes the audit' });
   expect(refusals()).toMatchObject([
     ['removal-refused', { nodes: 'aks-fourth', findings: 'pod-lost: pod light has no place' }],
   ]);

@@ -45,7 +45,8 @@ test('a node whose pods have no other place says so, and which pod it is', async
   const cluster = consolidated();
   await disrupt(cluster.ports);
   expect(told(cluster, 'Node')).toEqual([
-    'aks-used: Normal Unconsolidatable: Pod default/web finds no place elsewhere',
+    'aks-used: Normal Unconsolidatable: No other node has room for pod default/web',
+    'aks-spare: Normal DisruptionPlanned: To be removed: Empty, saves EUR 0.1 an hour; no pod has to move',
   ]);
 });
 
@@ -80,7 +81,7 @@ test('a pool whose budgets let none go says so for each reason [L02]', async () 
   cluster.server.patch('nodepools', 'general', { spec: { disruption: { budgets } } }, 'object');
   await disrupt(cluster.ports);
   const text = 'No allowed disruptions for disruption reason';
-  expect(told(cluster, 'NodePool')).toEqual([
+  expect(told(cluster, 'NodePool').filter((one) => one.includes('Blocked'))).toEqual([
     `general: Normal DisruptionBlocked: ${text} Empty due to blocking budget`,
     `general: Normal DisruptionBlocked: ${text} Drifted due to blocking budget`,
   ]);
@@ -127,18 +128,18 @@ describe('the event about a node that stays', () => {
       'NodePool "p" has non-empty consolidation disabled',
     ],
     [{ kind: 'nothing-cheaper' }, 'Unconsolidatable', "Can't replace with a cheaper node"],
-    [{ kind: 'no-place', pod: 'a/b' }, 'Unconsolidatable', 'Pod a/b finds no place elsewhere'],
+    [{ kind: 'no-place', pod: 'a/b' }, 'Unconsolidatable', 'No other node has room for pod a/b'],
     [
       { kind: 'not-replaced', because: 'Unhealthy', pod: null, refusals: [] },
       'DisruptionBlocked',
-      'It is not healthy, and no nodes can be had that take all its pods together',
+      'It is not healthy, and no nodes that can be created have room for all its pods together',
     ],
     [
       { kind: 'not-worth', saving: 12_500, pods: 2, least: 30_000 },
       'Unconsolidatable',
-      'It would save EUR 0.0125 an hour per disrupted pod, and EUR 0.03 is asked for',
+      'Removing it saves EUR 0.0125 an hour for each pod that moves, and its NodePool requires EUR 0.03 (annotation nodewright.dev/move-cost)',
     ],
-    [{ kind: 'holds-buffer', buffer: 'a/b' }, 'DisruptionBlocked', 'Room on it is kept for CapacityBuffer a/b'],
+    [{ kind: 'holds-buffer', buffer: 'a/b' }, 'DisruptionBlocked', 'It holds room for CapacityBuffer a/b'],
   ] as const)('%j', (why, reason, message) => {
     expect(keptEvent(why, 'EUR')).toEqual({ type: 'Normal', reason, message });
   });
@@ -152,4 +153,38 @@ describe('the event about a node that stays', () => {
     const kinds = ['do-not-disrupt', 'not-initialized'] as const;
     expect(kinds.map((kind) => keptEvent({ kind }, 'EUR'))).toEqual([null, null]);
   });
+});
+
+describe('a node that is to be removed', () => {
+  test('says what that saves and where its pods go, and so do its claim and its NodePool', async () => {
+    const cluster = consolidated();
+    cluster.server.patch('nodepools', 'general', { spec: { disruption: { budgets: [{ nodes: '100%' }] } } }, 'object');
+    await disrupt(cluster.ports);
+    const text = 'To be removed: Empty, saves EUR 0.1 an hour; no pod has to move';
+    expect(told(cluster, 'Node')).toContain(`aks-spare: Normal DisruptionPlanned: ${text}`);
+    expect(told(cluster, 'NodeClaim')).toContain(`spare: Normal DisruptionPlanned: ${text}`);
+    expect(told(cluster, 'NodePool')).toEqual([
+      expect.stringMatching(
+        /^general: Normal DisruptionPlanned: Decision \S+ removes aks-spare: Empty, saves EUR 0.1 an hour; no pod has to move$/,
+      ),
+    ]);
+  });
+
+  test('names what replaces it, with its size and price', async () => {
+    const cluster = emptied({ types: 2 });
+    cluster.addReady('large', 8);
+    cluster.addRunning('web', 'large');
+    await disrupt(cluster.ports);
+    const name = cluster.server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name;
+    expect(told(cluster, 'Node')).toContain(
+      `aks-large: Normal DisruptionPlanned: To be removed: Underutilized, saves EUR 0.3 an hour; 1 pod moves to nodeclaim/${name} (1); ` +
+        `replaced by nodeclaim/${name}, Standard_D2_v5 (on-demand) in westeurope-1 at EUR 0.1 an hour`,
+    );
+  });
+});
+
+test('what a move saves is rounded down and what is required up, to three digits, with the annotation that sets it', () => {
+  expect(keptEvent({ kind: 'not-worth', saving: 48_567, pods: 3, least: 144_613 }, 'USD')?.message).toBe(
+    'Removing it saves $0.0485 an hour for each pod that moves, and its NodePool requires $0.145 (annotation nodewright.dev/move-cost)',
+  );
 });

@@ -143,7 +143,7 @@ describe('the breaker of a pool', () => {
     expect(health()).toMatchObject({ status: 'False', reason: 'BreakerTripped' });
     expect(health()?.['message']).toContain('replacements of 3 steps failed within an hour');
     expect(logged).toContain('breaker-tripped');
-    expect(events()).toContainEqual(['DisruptionBlocked', expect.stringContaining('Voluntary disruption stops: ')]);
+    expect(events()).toContainEqual(['DisruptionBlocked', expect.stringContaining('Disruption paused: ')]);
     clock.advance(HOUR_MS);
     expect((await disrupt(ports)).kind).toBe('begun');
     expect(health()).toMatchObject({ status: 'True' });
@@ -199,7 +199,7 @@ describe('the breaker of a pool', () => {
     expect((await disrupt(ports)).kind).toBe('idle');
     clock.advance(60_000);
     expect((await disrupt(ports)).kind).toBe('idle');
-    const stopped = cluster.events().filter(([, message]) => String(message).startsWith('Voluntary disruption stops'));
+    const stopped = cluster.events().filter(([, message]) => String(message).startsWith('Disruption paused'));
     expect(stopped).toEqual([['DisruptionBlocked', expect.stringContaining('2 of its 4 nodes are not ready')]]);
     ready('third', 'True');
     expect((await disrupt(ports)).kind).toBe('begun');

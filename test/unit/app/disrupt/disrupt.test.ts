@@ -45,7 +45,7 @@ describe('a node that is empty', () => {
     ])('and so not on one %s, however late it is', async (_, held) => {
       const { ports, marks, stateOf, addRunning } = await silent(held);
       addRunning('kept', 'spare', { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } });
-      expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'the scheduler to know' });
+      expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'the scheduler to see the taint' });
       expect([marks('spare').tainted, stateOf('spare')]).toEqual([true, 'there']);
     });
 

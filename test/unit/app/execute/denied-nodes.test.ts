@@ -175,7 +175,7 @@ test('of nodes that go together for one replacement none goes where one may not 
   const decision = { ...decisionOf(['replacement']), removal: { reason: 'Underutilized', claims } } as const;
   cluster.outside.deny = denying('PATCH', '/nodes/aks-spare');
   const marked = await markForRemoval(cluster.ports, decision);
-  expect(marked).toMatchObject({ kept: expect.stringContaining('aks-spare may not be closed'), failed: null });
+  expect(marked).toMatchObject({ kept: expect.stringContaining('aks-spare cannot be tainted: '), failed: null });
   for (const name of ['used', 'spare']) {
     expect(cluster.marks(name)).toEqual({ tainted: false, decision: false, reason: undefined });
   }
@@ -291,7 +291,7 @@ describe('an object that may not be written', () => {
     clock.advance(60_000);
     await tellDenied(ports, { ...refusal, policy: 'b' }, about);
     const message = conditionOf('c', 'WriteDenied')?.['message'] as string;
-    expect(message).toMatch(/^Tried again from 2026-12-01T01:00:00Z: b does not let/);
+    expect(message).toMatch(/^Tried again from 2026-12-01T01:00:00Z: b does not allow/);
   });
 
   test('for the API server’s own rules names those, and what may be wrong with us', async () => {
@@ -418,7 +418,7 @@ describe('a node that is drained', () => {
     expect(gone()).toBe(1);
     const told = (server.list('events') as ReadonlyArray<Fields>).filter(({ reason }) => reason === 'WriteDenied');
     expect(told.map(({ involvedObject: { kind, name } }) => `${kind} ${name}`)).toEqual(['Pod p-0']);
-    expect(told[0]?.['message']).toContain(`${denier} does not let Nodewright evict Pod default/p-0`);
+    expect(told[0]?.['message']).toContain(`${denier} does not allow Nodewright to evict Pod default/p-0`);
   });
 
   test('is drained where the Node may not be deleted, and says so', async () => {

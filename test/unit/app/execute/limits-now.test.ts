@@ -65,7 +65,7 @@ describe('a claim that would take its pool past a limit, as both are when it is 
     expect(claims()).toEqual(['by-hand', 'g-1', 'marked']);
   });
 
-  test('does not count what is being deleted, or taken back by Azure', async () => {
+  test('does not count what is being deleted, or evicted by Azure', async () => {
     const { carryOut, claims, addOf, server } = limitedTo({ cpu: '4' });
     addOf('going');
     server.delete('nodeclaims', 'going');

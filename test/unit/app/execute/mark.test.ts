@@ -73,7 +73,7 @@ describe('what a decision removes', () => {
     const { ports, decision, marks, outside, toldOn } = deciding('a', 'b');
     outside.deny = denying('PATCH', '/nodes/aks-b');
     const { kept } = await markForRemoval(ports, decision('r'));
-    expect(kept).toMatch(new RegExp(`^aks-b may not be closed: .*${POLICY}`));
+    expect(kept).toMatch(new RegExp(`^aks-b cannot be tainted: .*${POLICY}`));
     expect([marks('a'), marks('b')]).toEqual([UNMARKED, UNMARKED]);
     expect(toldOn('WriteDenied').toSorted()).toEqual(['Node aks-b', 'NodeClaim b']);
   });
@@ -81,7 +81,7 @@ describe('what a decision removes', () => {
   test('stays where no node of it may be closed', async () => {
     const { ports, decision, outside } = deciding('a');
     outside.deny = denying('PATCH', '/nodes/aks-a');
-    expect((await markForRemoval(ports, decision())).kept).toMatch(/^aks-a may not be closed: /);
+    expect((await markForRemoval(ports, decision())).kept).toMatch(/^aks-a cannot be tainted: /);
   });
 
   test('is marked by the next execution where something fails for now, whatever is denied beside it', async () => {
@@ -128,7 +128,7 @@ describe('what a decision removes', () => {
       outside.onRequest = ({ method, path }) => {
         if (method === 'GET' && path.endsWith(`/${name}`) && marks('b').tainted) server.remove(resource, name);
       };
-      expect((await markForRemoval(ports, decision('r'))).kept).toMatch(/^aks-a may not be closed: /);
+      expect((await markForRemoval(ports, decision('r'))).kept).toMatch(/^aks-a cannot be tainted: /);
     }
   });
 });

@@ -45,7 +45,7 @@ describe('the pods that a node was made for, which does not come,', () => {
 
   test('are told why, and that they are planned for again', async () => {
     const message =
-      'NodeClaim c, which was made for this pod, is given up: no node within 15 minutes. The pod is planned for again';
+      'NodeClaim c, which was created for this pod, has failed: its node did not join within 15 minutes. The pod will be planned again';
     expect(await givenUp(['a', 'b'], () => undefined)).toEqual([
       ['a', 'NodeGivenUp', message],
       ['b', 'NodeGivenUp', message],
@@ -112,7 +112,7 @@ describe('a pod whose place is on a node that has registered and is not in use',
 
   test('is told after ten minutes what the node waits for, and not before', async () => {
     expect(await told(10 * MINUTE_MS - 1, [...registered, waiting])).toEqual([]);
-    const text = `The place of this pod is on the node of NodeClaim c, which is not in use yet: ${waiting.message}`;
+    const text = `This pod will run on the node of NodeClaim c, which is not initialized yet: ${waiting.message}`;
     expect(await told(10 * MINUTE_MS, [...registered, waiting])).toEqual([['p', 'NodeNotInUse', text]]);
   });
 

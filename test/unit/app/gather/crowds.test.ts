@@ -80,7 +80,7 @@ describe('while the node goes', () => {
     expect(await provision(ports)).toMatchObject({ kind: 'nothing-to-launch', left: 0 });
     await provision(ports);
     expect(server.list('nodeclaims')).toHaveLength(2);
-    const message = `The place of this pod is on node aks-${claim}, and it can come there once node aks-old has gone: until then its spread over hosts counts that as a host without pods`;
+    const message = `This pod will run on node aks-${claim} once node aks-old has been removed: until then its topology spread counts it as a host without such pods`;
     const told = events().filter(([reason]) => reason === 'WaitingForNodeRemoval');
     expect(told).toEqual([
       ['WaitingForNodeRemoval', message],

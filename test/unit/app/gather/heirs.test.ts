@@ -162,7 +162,7 @@ describe('a node that is to take the pods of one that goes', () => {
     await follow(ports, { kind: 'NodePool', name: 'general' });
     expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 0 });
     clock.advance(6_000);
-    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that start' });
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes to start' });
     for (const name of ['a', 'b']) {
       server.remove('pods', `default/${name}`);
       addWaiting(`${name}2`, owned('shop'));

@@ -136,12 +136,12 @@ describe('a spot machine that is taken back', () => {
       [
         'Warning',
         'general',
-        `Azure took back 3 of 4 spot machines of standardDSv5Family in westeurope-1 within ten minutes: until ${at(START + 1_800_000)} spot of standardDSv5Family in westeurope-1 is bought only where NodePools allow nothing else: other families, other zones and on-demand come first`,
+        `Azure evicted 3 of 4 spot VMs of standardDSv5Family in westeurope-1 within ten minutes. Until ${at(START + 1_800_000)} spot of standardDSv5Family in westeurope-1 is a last resort: other families, other zones and on-demand are chosen first`,
       ],
       [
         'Warning',
         'general',
-        `Azure took back 5 of 9 spot machines in westeurope-1 within ten minutes, storm 2 in a row: until ${at(START + 1_800_000)} spot in westeurope-1 is bought only where NodePools allow nothing else: other families, other zones and on-demand come first`,
+        `Azure evicted 5 of 9 spot VMs in westeurope-1 within ten minutes, storm 2 in a row. Until ${at(START + 1_800_000)} spot in westeurope-1 is a last resort: other families, other zones and on-demand are chosen first`,
       ],
     ]);
     expect(lines).toContainEqual([

@@ -76,7 +76,7 @@ describe('a decision of which one NodeClaim is denied', () => {
     await resumeNow(ports);
     const said = conditionOf('general', 'WriteDenied', 'nodepools');
     expect(said).toMatchObject({ status: 'True', reason: 'DeniedByPolicy' });
-    const words = `ValidatingAdmissionPolicy '${POLICY}' does not let Nodewright create NodeClaim a: things "a" is forbidden`;
+    const words = `ValidatingAdmissionPolicy '${POLICY}' does not allow Nodewright to create NodeClaim a: things "a" is forbidden`;
     expect(said?.['message']).toContain(`Tried again from 2026-12-01T00:02:00Z: ${words}`);
     expect(said?.['message']).toContain('exempt the identity of Nodewright');
     expect(server.list('events')).toEqual([

@@ -63,7 +63,7 @@ describe('a pool of another provider', () => {
     addPod('a');
     clock.advance(A_WHILE_MS);
     expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
-    expect(server.list('events')).toMatchObject([{ reason: 'Nominated' }]);
+    expect(server.list('events')).toMatchObject([{ reason: 'Nominated' }, { reason: 'Provisioned' }]);
   });
 
   test.each(references)('gets no status: $group $kind', async (reference) => {

@@ -57,3 +57,16 @@ describe('a pod for which a node is on its way', () => {
     expect(server.list('events')).toEqual([]);
   });
 });
+
+test('a NodePool says what the last decision made of it, for how many pods and at what cost', async () => {
+  const { ports, server } = waiting('a', 'b');
+  await provision(ports);
+  const told = (server.list('events') as ReadonlyArray<Fields>).filter(
+    ({ involvedObject }) => involvedObject.kind === 'NodePool',
+  );
+  expect(told.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+    expect.stringMatching(
+      /^Provisioned: Decision \S+ creates 1 node \(Standard_D2_v5\) for 2 pods at EUR 0.1 an hour$/,
+    ),
+  ]);
+});

@@ -252,7 +252,7 @@ describe('a catalog of the user', () => {
       'a name twice',
       ['instanceTypes'],
       [small.instanceTypes[0], small.instanceTypes[0]],
-      'instanceTypes[1].name: Crater_4 is there twice (keep one, with all its offerings)',
+      'instanceTypes[1].name: Crater_4 is listed twice (keep one, with all its offerings)',
     ],
   ])('%s is refused with its field and the fix', async (_, path, value, message) => {
     const file = write('wrong.json', changed(path, value));

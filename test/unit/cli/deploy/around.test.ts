@@ -16,7 +16,7 @@ describe('--dry-run', () => {
     expect(said.match(/^\[\d\/6\]/gm)).toHaveLength(6);
     expect(said).toContain('would make 2: resourceGroups, sites');
     expect(said).toContain('would build the relay’s image in the registry');
-    expect(said).toMatch(/would make \d custom resource definitions that are not there/);
+    expect(said).toMatch(/would make \d custom resource definitions that the cluster does not have/);
     expect(said).toMatch(/would send .*dist\/app\.zip to the app that is made/);
     expect(said).toContain('Nothing was changed.');
     expect(requests.filter((one) => changing.test(one))).toEqual([]);
@@ -30,7 +30,7 @@ describe('--dry-run', () => {
     expect(said).toContain(
       'az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac',
     );
-    expect(said).toContain('! the cluster was not asked what is there');
+    expect(said).toContain('! the cluster was not asked what it has');
     expect(requests.filter((one) => changing.test(one))).toEqual([]);
     expect(code).toBe(0);
   });

@@ -100,14 +100,14 @@ const cases: ReadonlyArray<readonly [string, World, Parameters<typeof type>[1], 
     newcomer({ cluster: { enableRBAC: false } }),
     optionsOf(),
     1,
-    'kubernetes-rbac has to be mended by hand',
+    '✗ step 1 of 6, what it takes: kubernetes-rbac has to be fixed by hand: the lines above say how (1 of 31 checks). Nothing was deployed',
   ],
   [
     'a deployment by another name for the same cluster',
     ready({ roles: ['Nodewright machines production-abcdefghijklm', 'Another role'] }),
     optionsOf(),
     1,
-    'Nodewright is deployed for this cluster already, as production, and two would make nodes for the same pods: --name production goes on',
+    'Nodewright is deployed for this cluster already, as production, and two would make nodes for the same pods: --name production continues',
   ],
   [
     'a name that another cluster has',
@@ -137,7 +137,7 @@ const cases: ReadonlyArray<readonly [string, World, Parameters<typeof type>[1], 
     1,
     'a deployment of my-cluster is under way since 2026-11-26T00:59:00Z (Running): somebody else',
   ],
-  ['code that is not there', ready(), optionsOf({ appZip: 'nowhere.zip' }), 2, '--app-zip: nowhere.zip is not there'],
+  ['code that is not there', ready(), optionsOf({ appZip: 'nowhere.zip' }), 2, '--app-zip: nowhere.zip does not exist'],
 ];
 
 test.for(cases)('%s: nothing is changed, and it says what to do', async ([, world, options, exitCode, message]) => {
@@ -163,8 +163,8 @@ test('without a login, and without az, it is one sentence', async () => {
 test.for([
   [{ NODEWRIGHT_INSTANCE_MEMORY_MB: 'much' }, 'NODEWRIGHT_INSTANCE_MEMORY_MB is "much": write a number'],
   [{ NODEWRIGHT_AZURE_EVENTS: 'no' }, 'NODEWRIGHT_AZURE_EVENTS is "no": write true or false'],
-  [{ NODEWRIGHT_CURRENCY: 'DM' }, 'mend: set the variable NODEWRIGHT_CURRENCY to one of USD'],
-  [{ NODEWRIGHT_INSTALL: 'Helm' }, 'mend: set the variable NODEWRIGHT_INSTALL to helm'],
+  [{ NODEWRIGHT_CURRENCY: 'DM' }, 'fix: set the variable NODEWRIGHT_CURRENCY to one of USD'],
+  [{ NODEWRIGHT_INSTALL: 'Helm' }, 'fix: set the variable NODEWRIGHT_INSTALL to helm'],
   [{ NODEWRIGHT_CREATE_REGISTRY: 'false' }, 'set the variable NODEWRIGHT_RELAY_IMAGE to REGISTRY/nodewright-relay:TAG'],
 ] as const)('a variable that does not fit is named: %j', async ([environment, message]) => {
   const { code, said, requests } = await type(ready(), optionsOf(), { environment });

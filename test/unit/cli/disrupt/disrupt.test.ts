@@ -121,7 +121,7 @@ describe('nodewright disrupt', () => {
     expect(text).toMatch(/1\s+Empty\s+1\s+0\s+0/);
     expect(text).toContain('1 pod-do-not-disrupt: pod default/two is annotated');
     expect(text).toMatch(/\d nodes at \$[\d.]+\/h now/);
-    expect((await disrupt([generous], { output: 'table' })).text).toContain('Nothing is to go.');
+    expect((await disrupt([generous], { output: 'table' })).text).toContain('No node can be removed.');
   });
 
   test('schedules are read as of the moment that is given', async () => {
@@ -163,7 +163,7 @@ test('a breaker and a halted release hold nodes back as they do in production', 
     );
   };
   const stopped =
-    'disruption of NodePool general has stopped itself until 2026-11-22T12:50:00Z: replacements of 3 steps failed within an hour';
+    'disruption of NodePool general is suspended until 2026-11-22T12:50:00Z: replacements of 3 steps failed within an hour';
   expect(await kept(tripped)).toEqual(['a', 'c'].map((node) => [node, stopped]));
   expect(await kept(generous)).toEqual([]);
 
@@ -190,7 +190,7 @@ test('a breaker and a halted release hold nodes back as they do in production', 
   );
   const held = (JSON.parse(text) as DisruptionDocument).kept.find(({ node }) => node === 'a');
   expect(held?.detail).toContain(
-    'what is new in NodePool general does worse: 1 of 1 new nodes are not ready, d among them',
+    'the rollout in NodePool general is halted: 1 of 1 new nodes are not ready, d among them',
   );
 });
 

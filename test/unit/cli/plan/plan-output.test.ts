@@ -91,7 +91,7 @@ describe('the plan for people', () => {
     expect(text).toMatch(/^Why nothing cheaper\n {2}D\S+ at \$0\.\d+ for \d+ pods?; next is /m);
     expect(text).toMatch(/^ {4}\d+ offerings of \d+ sizes?, as \S+ at \$0\.\d+: too small: the pods want/m);
     expect(text).toContain('Without a place: 2 pods\n  default/huge-0, default/huge-1\n    NodePool general: ');
-    expect(text).toMatch(/To\s+mend\s+it:\s/);
+    expect(text).toMatch(/To\s+fix\s+it:\s/);
     expect(text).toMatch(/^6 pods on \d+ new nodes?, 2 on 1 existing node, 2 left\.$/m);
     expect(text).toMatch(/^New nodes cost \$\S+ per hour, \$\S+ per month \(730 h\)\.$/m);
     expect(text).toMatch(/^No plan for these pods costs less/m);

@@ -189,12 +189,12 @@ const pods: ReadonlyArray<readonly [string, Parts, string]> = [
   [
     'a node pool of AKS',
     { pod: { nodeSelector: { agentpool: 'gpu' } } },
-    'the pod asks for agentpool In [gpu], which no node of the NodePool has: there is no such node to be had, as no NodePool may name agentpool (a pod asks for a NodePool by karpenter.sh/nodepool) -> remove agentpool from what the pod asks of nodes',
+    'the pod asks for agentpool In [gpu], which no node of the NodePool has: no NodePool can provide such a node, as none may name agentpool (a pod asks for a NodePool by karpenter.sh/nodepool) -> remove agentpool from what the pod asks of nodes',
   ],
   [
     'an accelerator',
     { pod: { nodeSelector: { accelerator: 'nvidia' } } },
-    'the pod asks for accelerator In [nvidia], which no node of the NodePool has: there is no such node to be had, as no NodePool may name accelerator (a pod gets a GPU by its requests, and asks for a kind of it by karpenter.azure.com/sku-gpu-name) -> remove accelerator from what the pod asks of nodes',
+    'the pod asks for accelerator In [nvidia], which no node of the NodePool has: no NodePool can provide such a node, as none may name accelerator (a pod gets a GPU by its requests, and asks for a kind of it by karpenter.azure.com/sku-gpu-name) -> remove accelerator from what the pod asks of nodes',
   ],
   [
     'a node',
@@ -280,12 +280,12 @@ const pods: ReadonlyArray<readonly [string, Parts, string]> = [
   [
     'more than the largest size has',
     { pod: { requests: { cpu: '4000' } } },
-    'the pod requests 4000 cpu, and the most that a node of the NodePool has beside the daemonsets is 189.98 (the largest size has 411.74) -> lower the pod’s requests of cpu to 189.98',
+    'the pod requests 4000 cpu, and a node of the NodePool has at most 189.98 beside its daemonsets (the largest size has 411.74) -> lower the pod’s requests of cpu to 189.98',
   ],
   [
     'more than the pool’s largest size has',
     { requirements: [of(cpu, 'Lt', '9'), onDemand], pod: { requests: { cpu: '12' } } },
-    'the pod requests 12 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.82 (the largest size has 411.74) -> let the NodePool have karpenter.azure.com/sku-cpu Lt [17], or lower the pod’s requests of cpu to 7.82',
+    'the pod requests 12 cpu, and a node of the NodePool has at most 7.82 beside its daemonsets (the largest size has 411.74) -> let the NodePool have karpenter.azure.com/sku-cpu Lt [17], or lower the pod’s requests of cpu to 7.82',
   ],
   [
     'more than the pool’s sizes have together',
@@ -298,7 +298,7 @@ const pods: ReadonlyArray<readonly [string, Parts, string]> = [
   [
     'a GPU',
     { pod: { requests: { ...small, 'nvidia.com/gpu': '1' } } },
-    'the pod requests 1 nvidia.com/gpu, and the most that a node of the NodePool has beside the daemonsets is 0 (the largest size has 8) -> let the NodePool have karpenter.azure.com/sku-family In [D, N], or remove the pod’s requests of nvidia.com/gpu',
+    'the pod requests 1 nvidia.com/gpu, and a node of the NodePool has at most 0 beside its daemonsets (the largest size has 8) -> let the NodePool have karpenter.azure.com/sku-family In [D, N], or remove the pod’s requests of nvidia.com/gpu',
   ],
   [
     'huge pages',
@@ -308,12 +308,12 @@ const pods: ReadonlyArray<readonly [string, Parts, string]> = [
   [
     'a large disk',
     { pod: { requests: { ...small, 'ephemeral-storage': '500Gi' } } },
-    'the pod requests 500Gi ephemeral-storage, and the most that a node of the NodePool has beside the daemonsets is 119Gi -> set spec.osDiskSizeGB of the AKSNodeClass to 537, or lower the pod’s requests of ephemeral-storage to 119Gi',
+    'the pod requests 500Gi ephemeral-storage, and a node of the NodePool has at most 119Gi beside its daemonsets -> set spec.osDiskSizeGB of the AKSNodeClass to 537, or lower the pod’s requests of ephemeral-storage to 119Gi',
   ],
   [
     'a disk larger than any',
     { pod: { requests: { ...small, 'ephemeral-storage': '5Ti' } } },
-    'the pod requests 5Ti ephemeral-storage, and the most that a node of the NodePool has beside the daemonsets is 119Gi -> lower the pod’s requests of ephemeral-storage to 119Gi',
+    'the pod requests 5Ti ephemeral-storage, and a node of the NodePool has at most 119Gi beside its daemonsets -> lower the pod’s requests of ephemeral-storage to 119Gi',
   ],
   [
     'more than limits leave',

@@ -33,7 +33,7 @@ describe('the options of scheduling [M04]', () => {
     [config({ ...zonal, whenUnsatisfiable: 'Never' }), 'whenUnsatisfiable'],
     [config({ ...zonal, labelSelector: {} }), 'SCHEDULER_CONFIG'],
     [config({ ...zonal, matchLabelKeys: ['x'] }), 'SCHEDULER_CONFIG'],
-    [config(zonal, { ...zonal, maxSkew: 2 }), 'is there twice'],
+    [config(zonal, { ...zonal, maxSkew: 2 }), 'is listed twice'],
     [config({ ...zonal, minDomains: 2 }), 'minDomains goes with DoNotSchedule only'],
   ])('wrong in %o are named, with what is right', (given, message) => {
     expect(() => readPolicy(given)).toThrow(message);

@@ -106,7 +106,7 @@ describe('a node that was marked', () => {
     expect(begunIn(half(going).provisioning.cluster)).toEqual([]);
   });
 
-  test('waits where its removal breaks a rule of its audit, and stays in the end', () => {
+  test('waits where its removal breaks a rule of the audit, and stays in the end', () => {
     // What provisioning says has places for pods of other names: its planner is at fault.
     const planFor: SecondLook['planFor'] = (asked) => ({ ...soundPlan(asked, instant(NOW)).plan, nominations: [] });
     const refused = judged(half(marked('b')), { planFor });
@@ -116,7 +116,7 @@ describe('a node that was marked', () => {
     const late = instant(SINCE + 10 * 60_000);
     expect(judged(half(marked('b')), { planFor, now: late, seenMs: late })).toEqual({
       kind: 'take-back',
-      why: 'its removal breaks a rule of its audit',
+      why: 'its removal breaks a rule of the audit',
     });
   });
 
@@ -125,16 +125,16 @@ describe('a node that was marked', () => {
       'a node that starts',
       half(marked('b'), [], { machines: [machine('a', { initialized: false }), marked('b')] }),
       {},
-      '1 nodes that start',
+      '1 nodes to start',
     ],
-    ['a newer view', half(marked('b')), { seenMs: SINCE }, 'the scheduler to know'],
+    ['a newer view', half(marked('b')), { seenMs: SINCE }, 'the scheduler to see the taint'],
   ])('waits for %s for ten minutes, and then stays', (_, given, changes, text) => {
     const almost = instant(SINCE + 10 * 60_000 - 1);
     expect(judged(given, { now: almost, seenMs: almost, ...changes })).toEqual({ kind: 'wait', for: text });
     const late = instant(SINCE + 10 * 60_000);
     expect(judged(given, { now: late, seenMs: late, ...changes })).toEqual({
       kind: 'take-back',
-      why: `ten minutes were not enough for ${text}`,
+      why: `after 10 minutes it still waited for ${text}`,
     });
   });
 
@@ -317,13 +317,13 @@ describe('of several nodes that were marked together', () => {
 
     test('those stay, after ten minutes, whose pods were to go to one that takes too long, and the others go', () => {
       expect(verdicts('late', 'claim-a,claim-late')).toEqual([
-        ['d', 'take-back', ['its replacement takes too long', 1]],
+        ['d', 'take-back', ['its replacement was not ready within 10 minutes', 1]],
         ['b,c', 'remove', null],
       ]);
     });
 
     test('all stay where none has come, or where they go for money', () => {
-      const all = [['b,c,d', 'take-back', ['its replacement takes too long', 1]]];
+      const all = [['b,c,d', 'take-back', ['its replacement was not ready within 10 minutes', 1]]];
       expect(verdicts('late', 'claim-late')).toEqual(all);
       expect(verdicts('late', 'claim-a,claim-late', 'Underutilized')).toEqual(all);
       const failed = [['b,c,d', 'take-back', ['a replacement has failed', 1]]];

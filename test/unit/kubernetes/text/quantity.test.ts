@@ -43,6 +43,6 @@ test('amounts are written as Kubernetes writes them, sorted by name', () => {
         ['pods', 3],
       ]),
     ),
-  ).toEqual({ cpu: '250m', memory: '1024', pods: '3' });
+  ).toEqual({ cpu: '250m', memory: '1Ki', pods: '3' });
   expect(renderAmounts(new Map([['cpu', 2000]]))).toEqual({ cpu: '2' });
 });

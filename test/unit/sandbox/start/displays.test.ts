@@ -180,7 +180,7 @@ describe('the summary', () => {
       view: { ...view, waiting, pods: { running: 14, starting: 0, pending: 2 } },
       times: { toVmPut: null, toRunning: null },
     });
-    expect(text).toContain('14 pods run, 2 pods wait, and nothing more can come.');
+    expect(text).toContain('14 pods run, 2 pods wait, and no more nodes can be created.');
     expect(text).toContain('  default/a and 1 more: all pools: too big; ask for less');
     expect(text).toContain('no pod got that far');
   });
@@ -217,7 +217,7 @@ describe('the last word of a run that somebody ends', () => {
   test('says what came and went, what ran, and what it costs at the end', () => {
     expect(renderSession(session)).toMatchInlineSnapshot(`
       "
-      In 4 min 05 s: 5 nodes joined, 2 nodes went, which saves $0.194/h.
+      In 4 min 05 s: 5 nodes joined, 2 nodes removed, which saves $0.194/h.
       23 pods waited for a node and ran: half within 13.9 s.
       At the end: 16 pods on 3 nodes for $0.970/h, 1 pod waits."
     `);
@@ -228,8 +228,8 @@ describe('the last word of a run that somebody ends', () => {
     for (const line of renderSession({ ...session, nodes: many }).split('\n'))
       expect(line.length).toBeLessThanOrEqual(80);
     const nothing = { ...session, nodes: { joined: 0, gone: 0 }, toRunning: null, savedMicroUsdPerHour: 0 };
-    expect(renderSession(nothing)).toContain('no nodes joined, no nodes went.');
-    expect(renderSession(nothing)).toContain('No pod waited for a node and got one.');
+    expect(renderSession(nothing)).toContain('In 4 min 05 s: no nodes joined, no nodes removed.');
+    expect(renderSession(nothing)).toContain('No pod had to wait for a node.');
   });
 });
 
@@ -253,7 +253,7 @@ describe('the hints', () => {
   });
 
   test('say of the key d what it would change, and nothing where no node ever goes', () => {
-    expect(keysHint('paused')).toContain('d let nodes go');
+    expect(keysHint('paused')).toContain('d consolidate');
     expect(keysHint('on')).toContain('d keep all nodes');
     expect(keysHint('off')).not.toContain(' d ');
   });

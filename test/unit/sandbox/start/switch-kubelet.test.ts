@@ -15,8 +15,8 @@ function kubelets(): Parameters<typeof switchKubelet>[0] & { readonly done: Arra
 
 test('the kubelet of a node hangs, and goes on, by the end of its name', async () => {
   const fleet = kubelets();
-  expect(await switchKubelet(fleet, 'b2', 'freeze')).toContain('aks-two-b2 hangs');
-  expect(await switchKubelet(fleet, 'aks-one-a1', 'thaw')).toContain('aks-one-a1 goes on');
+  expect(await switchKubelet(fleet, 'b2', 'freeze')).toContain('aks-two-b2 is frozen');
+  expect(await switchKubelet(fleet, 'aks-one-a1', 'thaw')).toContain('aks-one-a1 runs again');
   expect(fleet.done).toEqual(['freeze aks-two-b2', 'thaw aks-one-a1']);
 });
 

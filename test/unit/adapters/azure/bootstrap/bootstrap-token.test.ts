@@ -156,5 +156,5 @@ test('a token that the API server refuses is none: another is minted next time',
 test('a claim whose launch minted ten tokens gets no eleventh', async () => {
   const failure = await mint({ kind: 'exists' }).token.catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(RetryableError);
-  expect(failure).toMatchObject({ message: expect.stringContaining('10 are there already') });
+  expect(failure).toMatchObject({ message: expect.stringContaining('10 exist already') });
 });

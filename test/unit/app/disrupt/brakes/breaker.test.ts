@@ -70,7 +70,7 @@ describe('the condition of a breaker', () => {
     expect(health()).toMatchObject({
       status: 'False',
       reason: 'BreakerTripped',
-      message: expect.stringMatching(/2 of its 4 nodes are not ready.*while that is so$/),
+      message: expect.stringMatching(/2 of its 4 nodes are not ready.*until this clears$/),
     });
   });
 

@@ -74,7 +74,7 @@ describe('nodes behind a new image, in a pool with a bake time', () => {
     expect(condition()).toMatchObject({ status: 'Unknown', reason: 'CanaryFirst' });
     expect(events()).toContainEqual([
       'DisruptionBlocked',
-      'Another node of NodePool general goes first, as the canary of a new image or Kubernetes version',
+      'Another node of NodePool general is replaced first, as the canary of a new image or Kubernetes version',
     ]);
   });
 
@@ -107,7 +107,7 @@ describe('nodes behind a new image, in a pool with a bake time', () => {
     clock.advance(1);
     expect((await disrupt(ports)).kind).toBe('begun');
     expect([marked().length, condition()]).toMatchObject([3, { status: 'True' }]);
-    expect(events()).toContainEqual(['RolloutGoesOn', 'Nodes wait for no canary any more']);
+    expect(events()).toContainEqual(['RolloutGoesOn', 'The rollout continues: nodes no longer wait for a canary']);
   });
 
   test('wait for the first new claim to become a node', async () => {
@@ -306,9 +306,7 @@ describe('a canary that was decided on', () => {
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
     expect([stateOf(canary), marked()]).toEqual(['there', []]);
     expect(events().map(([, message]) => message)).toContainEqual(
-      expect.stringContaining(
-        'Not removed after all: what is new in NodePool general does worse: pod default/d crashes',
-      ),
+      expect.stringContaining('Keeping node: the rollout in NodePool general is halted: pod default/d crashes'),
     );
   });
 });
@@ -332,8 +330,8 @@ describe('a new image that does worse is halted', () => {
     expect((await disrupt({ ...ports, log: (event, facts) => void lines.push([event, facts]) })).kind).toBe('idle');
     const why = '1 of 1 new nodes are not ready, aks-new among them, and 0 of 3 old ones';
     const message =
-      `What is new in NodePool general does worse: ${why} (kubectl annotate nodepool general ` +
-      'nodewright.dev/rollout-halted- tries again; nodewright.dev/bake-time- too goes on without a canary)';
+      `The rollout in NodePool general is halted: ${why} (to try again: kubectl annotate nodepool general ` +
+      'nodewright.dev/rollout-halted-; to continue without a canary, remove nodewright.dev/bake-time too)';
     expect([halted(), marked(), condition()]).toMatchObject([
       why,
       [],
@@ -390,7 +388,7 @@ describe('a new image that does worse is halted', () => {
     crash('d', statuses);
     expect((await disrupt(ports)).kind).toBe('idle');
     expect([halted(), marked()]).toEqual([
-      'pod default/d crashes on the new node aks-new, and others like it do not elsewhere',
+      'pod default/d crashes on the new node aks-new, while its siblings on other nodes do not',
       [],
     ]);
   });

@@ -268,15 +268,15 @@ describe('a class that is being deleted', () => {
     expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 600_000 });
     expect(read()?.metadata.finalizers).toEqual([finalizer]);
     expect(server.list('events')).toMatchObject([
-      { reason: 'WaitingOnNodeClaimTermination', message: 'Waiting for NodeClaims to go: a' },
+      { reason: 'WaitingOnNodeClaimTermination', message: 'Waiting for NodeClaims to be removed: a' },
     ]);
   });
 
   test('names five of the claims that it waits for', async () => {
     const five = ['a', 'b', 'c', 'd', 'e'];
-    expect(await deleted(five).look()).toMatchObject({ for: 'Waiting for NodeClaims to go: a, b, c, d, e' });
+    expect(await deleted(five).look()).toMatchObject({ for: 'Waiting for NodeClaims to be removed: a, b, c, d, e' });
     expect(await deleted([...five, 'f', 'g']).look()).toMatchObject({
-      for: 'Waiting for NodeClaims to go: a, b, c, d, e and 2 more',
+      for: 'Waiting for NodeClaims to be removed: a, b, c, d, e and 2 more',
     });
   });
 

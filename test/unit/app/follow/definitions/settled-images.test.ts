@@ -53,7 +53,7 @@ test('images wait for the window, their condition says when it opens, and within
   expect(versions()).toEqual(['gen2/versions/1', 'arm/versions/1']);
   expect(says()).toMatchObject({
     status: 'True',
-    message: `newer images wait for maintenance: aksManagedNodeOSUpgradeSchedule opens at ${new Date(clock.now() + 10 * 3_600_000).toISOString()}`,
+    message: `newer images wait for a maintenance window: aksManagedNodeOSUpgradeSchedule opens at ${new Date(clock.now() + 10 * 3_600_000).toISOString()}`,
   });
   clock.advance(10 * 3_600_000);
   await look();
@@ -66,7 +66,7 @@ test('images wait while windows are not known, and the condition says what to do
   await look();
   expect(versions()).toEqual(['gen2/versions/1', 'arm/versions/1']);
   expect(says()).toMatchObject({
-    message: 'newer images wait, as maintenance windows are not known: give it the right',
+    message: 'newer images are held back because the maintenance windows cannot be read: give it the right',
   });
 });
 
@@ -76,7 +76,7 @@ test('of a schedule without another window that is said', async () => {
   const { look, says } = await withNewer({ kind: 'scheduled', schedule: blocked }, 12);
   await look();
   expect(says()).toMatchObject({
-    message: 'newer images wait for maintenance: aksManagedNodeOSUpgradeSchedule has no window in sight',
+    message: 'newer images wait for a maintenance window: aksManagedNodeOSUpgradeSchedule has no upcoming window',
   });
 });
 

@@ -154,7 +154,7 @@ test('what a claim whose node is reserved waits for is said in its conditions', 
   const conditions = server.get('nodeclaims', 'c')?.status?.['conditions'] as ReadonlyArray<Fields>;
   expect(conditions.find(({ type }) => type === 'Initialized')).toMatchObject({
     status: 'Unknown',
-    message: 'taint nodewright.dev/reserved:NoSchedule is still there',
+    message: 'taint nodewright.dev/reserved:NoSchedule is still present',
   });
 });
 

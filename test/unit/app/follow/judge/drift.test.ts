@@ -82,7 +82,7 @@ describe('what is drift [J10]', () => {
     expect(reasonOf(claim({ labels: { team: 'blue' } }), { pool: nodePool({}, {}, team) })).toBeNull();
   });
 
-  it('a size that is not offered any more is drift, unless no size is known at all', () => {
+  it('a size that is no longer offered is drift, unless no size is known at all', () => {
     expect(reasonOf(claim(), { instanceTypes: new Set(['Standard_D4s_v5']) })).toBe('InstanceTypeNotFound');
     expect(reasonOf(claim(), { instanceTypes: new Set() })).toBeNull();
   });

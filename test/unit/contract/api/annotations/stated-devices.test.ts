@@ -58,7 +58,7 @@ test.each([
       ],
     },
     `${AT}[N8][1].devices[0].name`,
-    'gpu-0 is there twice for d',
+    'gpu-0 is listed twice for d',
   ],
   [
     'a counter that there is not',

@@ -88,12 +88,12 @@ describe('moves of pods', () => {
     [
       'bring a pod to the node that goes',
       [{ ...first, to: to(goes) }, ...others],
-      [`target: step 1: ${first.pod} goes to ${goes}, which is not there`],
+      [`target: step 1: ${first.pod} goes to ${goes}, which does not exist`],
     ],
     [
       'bring a pod to a node that is not there',
       [{ ...first, to: to('z') }, ...others],
-      [`target: step 1: ${first.pod} goes to z, which is not there`],
+      [`target: step 1: ${first.pod} goes to z, which does not exist`],
     ],
   ])('must not %s', (_, moves, findings) => {
     expect(said(moved, moving, withMoves(moves))).toEqual(findings);
@@ -105,7 +105,7 @@ describe('moves of pods', () => {
     const given = disruptionInput({ machines, shapes: [small], pods: [...on('a', 0, 3), ...on('b', 0, 3)] });
     const targets = said(moved, given).filter((one) => one.startsWith('target'));
     expect(targets).toEqual(
-      stepOf(moved).moves.map(({ pod }) => `target: step 1: ${pod} goes to ${stays}, which is not there`),
+      stepOf(moved).moves.map(({ pod }) => `target: step 1: ${pod} goes to ${stays}, which does not exist`),
     );
   });
 

@@ -141,20 +141,20 @@ describe('a node that has to go and cannot says what stands in the way', () => {
 
   test('a label that its pod asks for and the pool never gives', () => {
     expect(why({ shapes: [shape(spec('500m', '1Gi', { nodeSelector: { disk: 'fast' } }))] })).toBe(
-      'it has drifted, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: the pod asks for disk In [fast], which no node of the NodePool has)',
+      'it has drifted, but no other node has room for pod default/s0-a-0000, and no new node can be created for it (NodePool general: the pod asks for disk In [fast], which no node of the NodePool has)',
     );
   });
 
   test('a taint that the pool has by now', () => {
     const taints = [{ key: 'dedicated', value: 'x', effect: 'NoSchedule' }] as const;
     expect(why({ nodePools: [disruptable('general', never, { taints })] })).toBe(
-      'it has drifted, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: taint dedicated=x:NoSchedule is not tolerated)',
+      'it has drifted, but no other node has room for pod default/s0-a-0000, and no new node can be created for it (NodePool general: taint dedicated=x:NoSchedule is not tolerated)',
     );
   });
 
   test('the limit of the pool, which the node and its successor would pass together', () => {
     expect(why({ nodePools: [disruptable('general', never, { limits: { cpu: '4' } })] })).toBe(
-      'it has drifted, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: no size that holds the pod is within the limits: one takes 2 cpu, and 0 is left)',
+      'it has drifted, but no other node has room for pod default/s0-a-0000, and no new node can be created for it (NodePool general: no size that holds the pod is within the limits: one takes 2 cpu, and 0 is left)',
     );
   });
 
@@ -167,7 +167,7 @@ describe('a node that has to go and cannot says what stands in the way', () => {
         nodePools: [disruptable('general', never, { requirements: [zone1] })],
       }),
     ).toBe(
-      'it has expired, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: its pod anti-affinity allows no topology.kubernetes.io/zone that the NodePool can give a node)',
+      'it has expired, but no other node has room for pod default/s0-a-0000, and no new node can be created for it (NodePool general: its pod anti-affinity allows no topology.kubernetes.io/zone that the NodePool can give a node)',
     );
   });
 
@@ -175,14 +175,14 @@ describe('a node that has to go and cannot says what stands in the way', () => {
     const stays = shape(spec('100m', '1Gi', { nodeSelector: { disk: 'fast' } }));
     const shapes = [shape(spec('2', '1Gi')), stays];
     expect(why({ shapes, pods: [...on('a', 0, 1), ...on('a', 1, 1)] })).toBe(
-      'it has drifted, and pod default/s1-a-0000 has no room elsewhere and gets no new node (NodePool general: the pod asks for disk In [fast], which no node of the NodePool has)',
+      'it has drifted, but no other node has room for pod default/s1-a-0000, and no new node can be created for it (NodePool general: the pod asks for disk In [fast], which no node of the NodePool has)',
     );
   });
 
   test('that only all together cannot, where each could by itself', () => {
     const nodePool = disruptable('general', never, { limits: { cpu: '6' } });
     expect(why({ pods: on('a', 0, 7), nodePools: [nodePool] })).toBe(
-      'it has drifted, and no nodes can be had that take all its pods together',
+      'it has drifted, and no nodes that can be created have room for all its pods together',
     );
   });
 });

@@ -84,7 +84,7 @@ describe('the live screen', () => {
     const nodes = Array.from({ length: 200 }, (_, index) => node(index));
     const leaving = node(999, { state: { kind: 'leaving', takenBack: true, waitsFor: null } });
     const lines = text(screenful([...nodes, leaving]), 80, 24);
-    expect(lines[4]).toContain('taken back by Azure');
+    expect(lines[4]).toContain('evicted by Azure');
     expect(lines.find((line) => line.startsWith('… and'))).toMatch(/^… and \d+ more nodes$/);
     expect(lines.some((line) => line.includes('Provisioned') || line.includes('joined'))).toBe(true);
   });

@@ -21,7 +21,7 @@ function pools(...paused: ReadonlyArray<boolean>) {
 
 test('where a pool is paused, all are let go on; where none is, all are paused', async () => {
   const some = pools(true, false);
-  expect(await switchDisruption(some.connection, {})).toContain('go from now on');
+  expect(await switchDisruption(some.connection, {})).toContain('are removed from now on');
   expect(some.patched).toEqual([
     ['p0', { [PAUSE]: null }],
     ['p1', { [PAUSE]: null }],

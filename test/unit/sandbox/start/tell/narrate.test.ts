@@ -34,6 +34,8 @@ const ENDINGS: ReadonlyArray<readonly [RegExp, unknown]> = [
   [/^policy$/, 'deny-without-cost-center'],
   [/^function$/, 'interrupt'],
   [/^decision$/, 'decision-1'],
+  // Of a node that is drained only this cause is told.
+  [/^cause$/, 'deleted'],
 ];
 
 /** Facts as long as a cluster with long names and many pods makes them. `said`: whether somebody else's words are among them. */
