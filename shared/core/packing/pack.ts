@@ -38,6 +38,8 @@ const DIVES = 3;
 const MANY_ITEMS = 25;
 /** So few pods, however many kinds they are, fit few nodes: the work is better spent on sets of those. */
 const FEW_PODS = 60;
+/** With more items, fractions that are rounded are often cheaper at first, and quick. */
+const MOST_KINDS = 100;
 /** Items times pods: with more, a packing of one node after another takes longer than rounding fractions. */
 const MOST_ITEMS_TIMES_PODS = 2_000_000;
 /** The best on average of those tried, 10 to 160. */
@@ -176,11 +178,16 @@ function packKinds(part: Part, fluid: Float64Array): BoundedPacking {
   return { ...improve(own, first, fluid), left: first.left };
 }
 
-/** Of many kinds, node after node around what is hard to place; where that takes too long, fractions are rounded. */
+/** Of many kinds, node after node around what is hard to place; where there are so many that a node has few of each, or none at all, by fractions. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
   const { flat, items, work } = part;
-  const first = isMany(part) ? (seeded(part, fluid) ?? rounded(part)) : null;
+  const first = isMany(part) ? cheapestOf(seeded(part, fluid), flat.items) : null;
   return first ?? construct(flat, items, { worth: fluid, work });
+
+  function cheapestOf(packed: Packing | null, kinds: number): Packing | null {
+    const byFractions = packed === null || kinds > MOST_KINDS ? rounded(part) : null;
+    return byFractions === null || (packed !== null && packed.cost <= byFractions.cost) ? packed : byFractions;
+  }
 }
 
 function seeded({ flat, demand, work }: Part, fluid: Float64Array): Packing | null {

@@ -21,6 +21,8 @@ export interface Seeding {
  * times as many each packing takes twice as long.
  */
 const SEARCH_NODES = 4_000;
+/** Operations that a look at a size counts for, per item and resource, beside its search. */
+const WORK_PER_ITEM = 20;
 /** Of a size's price: a filling that is worth so little more is not looked for. */
 const STEP = 1e-3;
 
@@ -96,15 +98,16 @@ function fillAround(
   const price = Math.max(1, at(flat.prices, bin));
   const knapsack = knapsackOf(flat, bin, worth, left);
   if (at(knapsack.limits, seed) === 0) return null;
-  reach[bin] = Math.min(at(reach, bin), relaxedValue(knapsack, relaxKnapsack(knapsack)) / price);
-  work.left -= 8 * flat.items * (flat.width + 1);
+  const multipliers = relaxKnapsack(knapsack);
+  reach[bin] = Math.min(at(reach, bin), relaxedValue(knapsack, multipliers) / price);
+  work.left -= WORK_PER_ITEM * flat.items * (flat.width + 1);
   if (best !== null && at(reach, bin) <= best.ratio) return null;
   const own = at(worth, seed);
   const limits = knapsack.limits.slice();
   limits[seed] = at(limits, seed) - 1;
   const free = knapsack.free.map((amount, k) => amount - at(flat.requests, seed * flat.width + k));
   const above = best === null ? 0 : Math.max(0, best.ratio * price - own);
-  const effort = { above, step: price * STEP, maxNodes: SEARCH_NODES, isDeep: false };
+  const effort = { above, step: price * STEP, maxNodes: SEARCH_NODES, isDeep: false, multipliers };
   const { value, counts } = fillBest({ ...knapsack, limits, free }, effort, work);
   const ratio = (value + own) / price;
   if (best !== null && ratio <= best.ratio) return null;

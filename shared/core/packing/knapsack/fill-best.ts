@@ -22,6 +22,8 @@ export interface FillEffort {
   readonly maxNodes: number;
   /** Whether to make tables of what whole pods can fill first: worth it where a search without does not end. */
   readonly isDeep: boolean;
+  /** What a unit of each resource is worth in a knapsack that is nearly the same; absent: that is found out. */
+  readonly multipliers?: Float64Array;
 }
 
 /** Even without any work left, so much is looked at. */
@@ -35,7 +37,7 @@ const WORK_PER_ITEM = 8;
  * whole numbers below 2^53 for `atMost` to be exact; else it is a rounding error off.
  */
 export function fillBest(knapsack: Knapsack, effort: FillEffort, work: Work): Filling {
-  const multipliers = relaxKnapsack(knapsack);
+  const multipliers = effort.multipliers ?? relaxKnapsack(knapsack);
   const root = relaxedValue(knapsack, multipliers);
   const { width } = knapsack;
   work.left -= knapsack.items * WORK_PER_ITEM * (width + 1);
