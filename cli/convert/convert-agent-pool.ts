@@ -1,4 +1,5 @@
-import { checked, compact, fieldsOf, textOf, type Converted, type Fields, type Manifest } from './converted.ts';
+import type { Fields, Manifest } from '../documents/converted-manifest.ts';
+import { checked, compact, fieldsOf, textOf, type Converted } from './converted.ts';
 
 /** How long Cluster Autoscaler waits before it removes a node, unless told otherwise. */
 const UNNEEDED_FOR = '10m';

@@ -10,7 +10,8 @@ import { WrongInputError } from '../wrong-input.ts';
 import { convertAgentPool, isAgentPool } from './convert-agent-pool.ts';
 import { convertNodePool } from './convert-node-pool.ts';
 import { convertProvisioner } from './convert-provisioner.ts';
-import { checked, fieldsOf, metadataOf, type Converted, type Fields, type Manifest } from './converted.ts';
+import type { Fields, Manifest } from '../documents/converted-manifest.ts';
+import { checked, fieldsOf, metadataOf, type Converted } from './converted.ts';
 
 /** Writes NodePools and AKSNodeClasses from what the files hold. Throws WrongInputError where one cannot be read. */
 export async function convertFromFiles(options: ConvertOptions, stdin: Readable): Promise<PlanOutcome> {

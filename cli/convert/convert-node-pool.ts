@@ -1,13 +1,5 @@
-import {
-  checked,
-  compact,
-  fieldsOf,
-  metadataOf,
-  textOf,
-  type Converted,
-  type Fields,
-  type Manifest,
-} from './converted.ts';
+import type { Fields, Manifest } from '../documents/converted-manifest.ts';
+import { checked, compact, fieldsOf, metadataOf, textOf, type Converted } from './converted.ts';
 
 const AZURE = 'karpenter.azure.com';
 

@@ -1,4 +1,5 @@
-import { compact, fieldsOf, textOf, type Converted, type Fields } from './converted.ts';
+import type { Fields } from '../documents/converted-manifest.ts';
+import { compact, fieldsOf, textOf, type Converted } from './converted.ts';
 import { convertNodePool } from './convert-node-pool.ts';
 
 /** A Provisioner of v1alpha5 as a NodePool. Source: Karpenter's guide of the migration to v1beta1. */

@@ -2,16 +2,7 @@ import { aksNodeClassKind } from '../../shared/contract/api/kinds/aks-node-class
 import { nodePoolKind } from '../../shared/contract/api/kinds/node-pool.ts';
 import { isRecord } from '../../shared/contract/api/schema/object-meta.ts';
 import { readBySchema } from '../../shared/contract/api/schema/structural.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** An object to write, as YAML will have it. */
-export interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: 'NodePool' | 'AKSNodeClass';
-  readonly metadata: { readonly name: string; readonly labels?: Fields; readonly annotations?: Fields };
-  readonly spec: Fields;
-}
+import type { Fields, Manifest } from '../documents/converted-manifest.ts';
 
 /** What one object became. `notes`: what was left out, or is to be looked at. */
 export interface Converted {

@@ -1,7 +1,7 @@
 import { harmlessJson, isHarmless } from '../../shared/contract/harmless.ts';
 import type { DisruptionDocument } from './disruption-format.ts';
 import type { LaunchDocument } from './launch-format.ts';
-import type { Manifest } from '../convert/converted.ts';
+import type { Manifest } from './converted-manifest.ts';
 import type { PlanDocument } from './plan-format.ts';
 
 /** What can be printed so. */

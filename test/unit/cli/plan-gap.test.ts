@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseCommand } from '../../../cli/command.ts';
 import { planFromFiles } from '../../../cli/plan/plan-from-files.ts';
 
-/** Six pods that no node takes two of: what they need together would be far cheaper on one. */
+/** Six pods that prefer a node each: what they need together would be far cheaper on one, and a bound knows of no preferences. */
 const apart = `
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -26,9 +26,12 @@ spec:
   template:
     metadata: { labels: { app: web } }
     spec:
-      topologySpreadConstraints:
-        - { maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: { matchLabels: { app: web } } }
-      containers: [{ name: a, image: x, ports: [{ containerPort: 80, hostPort: 80 }], resources: { requests: { cpu: 500m, memory: 1Gi } } }]
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 100
+              podAffinityTerm: { topologyKey: kubernetes.io/hostname, labelSelector: { matchLabels: { app: web } } }
+      containers: [{ name: a, image: x, resources: { requests: { cpu: 500m, memory: 1Gi } } }]
 `;
 
 test('a plan far above its bound is not told as waste, as the bound ignores rules that the plan obeys', async () => {

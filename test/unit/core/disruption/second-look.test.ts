@@ -406,16 +406,16 @@ describe('what has been begun', () => {
   });
 
   test('stays where no decision says so', () => {
-    expect(judged(half(reasonOnly('b')))).toEqual({ kind: 'take-back', why: 'no decision says so' });
+    expect(judged(half(reasonOnly('b')))).toEqual({ kind: 'take-back', why: 'no decision removes it' });
   });
 
   test('waits a minute for all of it to be marked, and stays then', () => {
     const open = { node: machine('c').node, claim: marked('c').claim };
     const given = half(marked('b'), [open]);
-    expect(judged(given, { now: instant(SINCE + 59_999) })).toEqual({ kind: 'wait', for: 'all to be marked' });
+    expect(judged(given, { now: instant(SINCE + 59_999) })).toEqual({ kind: 'wait', for: 'all nodes to be tainted' });
     expect(judged(given, { now: instant(SINCE + 60_000) })).toEqual({
       kind: 'take-back',
-      why: 'it was not marked to its end',
+      why: 'it was only partly marked for removal',
     });
   });
 
@@ -425,11 +425,11 @@ describe('what has been begun', () => {
       shapes: [shape(spec('3500m', '1Gi'))],
       pods: [...on('a', 0, 1), ...on('b', 0, 1)],
     });
-    expect(judged(given)).toMatchObject({ kind: 'take-back', why: 'its pods would need another node', failed: 0 });
+    expect(judged(given)).toMatchObject({ kind: 'take-back', why: 'its pods would need one more new node', failed: 0 });
   });
 
   test('as empty stays when pods have come to it, also beside what goes for another reason', () => {
-    const why = { kind: 'take-back', why: 'pods have come to it' };
+    const why = { kind: 'take-back', why: 'new pods run on it' };
     expect(judged(half(marked('b', 'Empty')))).toMatchObject(why);
     const both = disruptionInput({
       machines: [machine('a', { cpu: 8 }), marked('b'), marked('c', 'Empty')],
@@ -496,7 +496,7 @@ describe('what provisioning says of the pods of a node that was marked', () => {
     const starts = half(marked('b'), [machine('s', { initialized: false })]);
     expect(kinds(starts, { nominations: [to('a'), to('s', others)] })).toBe('remove');
     expect(kinds(starts, { nominations: [to('a', own.slice(1)), to('s', [...others, ...own.slice(0, 1)])] })).toBe(
-      '1 nodes that start',
+      '1 nodes to start',
     );
   });
 
@@ -511,10 +511,10 @@ describe('what provisioning says of the pods of a node that was marked', () => {
 
     test('waits, unless it is kept for all of them', () => {
       expect(kinds(half(marked('b'), [machine('n')]), home)).toBe('remove');
-      expect(kinds(half(marked('b'), [reserved()]), home)).toBe('1 nodes that start');
+      expect(kinds(half(marked('b'), [reserved()]), home)).toBe('1 nodes to start');
       expect(kinds(half(marked('b'), [reserved()], promising(own.map(({ uid }) => uid))), home)).toBe('remove');
       expect(kinds(half(marked('b'), [reserved()], promising(own.slice(1).map(({ uid }) => uid))), home)).toBe(
-        '1 nodes that start',
+        '1 nodes to start',
       );
       const beside = { nominations: [to('a'), to('n', others)] };
       expect(kinds(half(marked('b'), [reserved()]), beside)).toBe('remove');
@@ -545,7 +545,10 @@ describe('nodes that were begun together', () => {
 
   test('wait for budgets that let fewer go by now', () => {
     expect(judged(two('2'))).toMatchObject({ kind: 'remove' });
-    expect(judged(two('1'))).toEqual({ kind: 'wait', for: 'budgets of NodePool general to let as many go' });
+    expect(judged(two('1'))).toEqual({
+      kind: 'wait',
+      for: 'the budgets of NodePool general to allow this many removals',
+    });
   });
 
   test('as empty go while no pod has come', () => {
@@ -553,6 +556,6 @@ describe('nodes that were begun together', () => {
   });
 
   test('stay where the reason has passed for which they had to go', () => {
-    expect(judged(two('2', 'Drifted'))).toMatchObject({ kind: 'take-back', why: 'it is Drifted no more' });
+    expect(judged(two('2', 'Drifted'))).toMatchObject({ kind: 'take-back', why: 'it is no longer Drifted' });
   });
 });

@@ -579,7 +579,7 @@ describe('a place for pods', () => {
     const withClaim = { ...given, provisioning: { ...given.provisioning, cluster: { ...cluster, nodeClaims } } };
     const target = { kind: 'claim' as const, name: claim.metadata.name };
     expect(said(moved, withClaim, withMoves([{ ...first, to: target }, ...others]))).toEqual([
-      `target: step 1: ${first.pod} goes to ${claim.metadata.name}, which is not there`,
+      `target: step 1: ${first.pod} goes to ${claim.metadata.name}, which does not exist`,
     ]);
   });
 
