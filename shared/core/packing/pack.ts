@@ -185,7 +185,9 @@ function firstPacking(part: Part, fluid: Float64Array): Packing {
   return first ?? construct(flat, items, { worth: fluid, work });
 
   function cheapestOf(packed: Packing | null, kinds: number): Packing | null {
-    const byFractions = packed === null || kinds > MOST_KINDS ? rounded(part) : null;
+    // Fractions know of no limit per node: with many of them they take long and come out dearer.
+    const areFree = kinds > MOST_KINDS && flat.perNode.every((most) => most === Infinity);
+    const byFractions = packed === null || areFree ? rounded(part) : null;
     return byFractions === null || (packed !== null && packed.cost <= byFractions.cost) ? packed : byFractions;
   }
 }
