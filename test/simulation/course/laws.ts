@@ -40,9 +40,6 @@ const ORPHAN_AGE_MS = 5 * 60_000;
 /** With more notice than this pods wait for what replaces their node. Written as a whole second. */
 const REPLACED_FIRST_MS = 151_000;
 
-/** As in the product: how long pods wait to hear which machine is made for them. */
-const NAMED_WITHIN_MS = 30_000;
-
 /** Reasons that ask nobody and no budget, as in Karpenter. */
 const FORCED: ReadonlySet<string> = new Set(['Expired', 'Unhealthy']);
 
@@ -77,6 +74,8 @@ export class Laws {
   readonly #boundMs = new Map<string, number>();
   readonly #wellMs = new Map<string, number>();
   readonly #deletedMs = new Map<string, number>();
+  /** By when it was to be said what replaces a machine: the word itself is taken off once it is said, or a drain has not waited for it. */
+  readonly #namedByMs = new Map<string, number>();
   #isStrict = false;
   readonly #givenUpBy = new Map<
     string,
@@ -196,7 +195,7 @@ export class Laws {
 
   /** Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on. */
   #isNamedTooLate({ metadata: { name } }: Stored): boolean {
-    return this.#parts.timeline.now() > (this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY) + NAMED_WITHIN_MS;
+    return this.#parts.timeline.now() >= (this.#namedByMs.get(name) ?? Number.POSITIVE_INFINITY);
   }
 
   #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
@@ -392,6 +391,11 @@ export class Laws {
     if (resource === 'pods') this.#noteBound(before, after);
   }
 
+  #noteNamedBy({ metadata: { name, annotations } }: Stored): void {
+    const atMs = Date.parse(annotations?.[annotation.replacementDue] ?? '');
+    if (!Number.isNaN(atMs)) this.#namedByMs.set(name, atMs);
+  }
+
   #noteBound(before: Stored | null, after: Stored | null): void {
     const isBound = before?.spec?.['nodeName'] === undefined && after?.spec?.['nodeName'] !== undefined;
     if (isBound && after !== null) this.#boundMs.set(after.metadata.uid, this.#parts.timeline.now());
@@ -403,6 +407,7 @@ export class Laws {
     if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
       this.#deletedMs.set(name, this.#parts.timeline.now());
     }
+    if (after !== null) this.#noteNamedBy(after);
     if (after !== null && isInUse(after) && !isInUse(before)) this.#checkStarted(after);
     if (before === null && after !== null) {
       this.#createdMs.set(name, this.#parts.timeline.now());
