@@ -391,9 +391,12 @@ export class Laws {
     if (resource === 'pods') this.#noteBound(before, after);
   }
 
-  #noteNamedBy({ metadata: { name, annotations } }: Stored): void {
-    const atMs = Date.parse(annotations?.[annotation.replacementDue] ?? '');
-    if (!Number.isNaN(atMs)) this.#namedByMs.set(name, atMs);
+  #noteLeaving(before: Stored | null, { metadata: { name, annotations, deletionTimestamp } }: Stored): void {
+    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
+      this.#deletedMs.set(name, this.#parts.timeline.now());
+    }
+    const namedByMs = Date.parse(annotations?.[annotation.replacementDue] ?? '');
+    if (!Number.isNaN(namedByMs)) this.#namedByMs.set(name, namedByMs);
   }
 
   #noteBound(before: Stored | null, after: Stored | null): void {
@@ -403,11 +406,7 @@ export class Laws {
 
   #claimChanged(before: Stored | null, after: Stored | null): void {
     const name = (after ?? before)?.metadata.name ?? '';
-    const { deletionTimestamp } = after?.metadata ?? {};
-    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
-      this.#deletedMs.set(name, this.#parts.timeline.now());
-    }
-    if (after !== null) this.#noteNamedBy(after);
+    if (after !== null) this.#noteLeaving(before, after);
     if (after !== null && isInUse(after) && !isInUse(before)) this.#checkStarted(after);
     if (before === null && after !== null) {
       this.#createdMs.set(name, this.#parts.timeline.now());
