@@ -43,6 +43,9 @@ const REPLACED_FIRST_MS = 151_000;
 /** Reasons that ask nobody and no budget, as in Karpenter. */
 const FORCED: ReadonlySet<string> = new Set(['Expired', 'Unhealthy']);
 
+/** As in the product: from the mark on, replacements are waited for no longer. */
+const REPLACED_MS = 10 * 60_000;
+
 /** As in the product, less the second that times are written to: so long after the mark its second look sees what has come. */
 const QUIET_MS = 4_000;
 
@@ -319,13 +322,20 @@ export class Laws {
     return this.#parts.viewMs() < quietMs ? 'nobody has seen the cluster since its node was closed' : null;
   }
 
-  /** One that has not come. Of nodes that must go together those go that need none which has failed, once the others have come. */
-  #lateReplacement({ metadata }: Stored, mustGo: boolean): string | undefined {
+  /**
+   * One that has not come. Of nodes that must go together those go that need none which has failed, or is not waited for any more, once the others
+   * have come.
+   */
+  #lateReplacement({ metadata, status }: Stored, mustGo: boolean): string | undefined {
     const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
     const claims = replacements.map((name) => [name, this.#parts.server.get('nodeclaims', name)] as const);
     const hasCome = (claim: Stored | null): boolean => conditionStatus(claim?.status, 'Initialized') === 'True';
     const some = mustGo && claims.some(([, claim]) => hasCome(claim));
-    const late = claims.find(([, claim]) => !hasCome(claim) && !(some && (claim === null || this.#isGivenUp(claim))));
+    const conditions: ReadonlyArray<Fields> = status?.['conditions'] ?? [];
+    const marked = conditions.find((one) => one['type'] === 'DisruptionReason');
+    const isOver = this.#parts.timeline.now() >= Date.parse(String(marked?.['lastTransitionTime'])) + REPLACED_MS;
+    const isFailed = (claim: Stored | null): boolean => isOver || claim === null || this.#isGivenUp(claim);
+    const late = claims.find(([, claim]) => !hasCome(claim) && !(some && isFailed(claim)));
     return late?.[0];
   }
 
