@@ -92,8 +92,7 @@ describe('a claim that has no machine yet', () => {
   });
 
   test('is given up in time though Azure shows a machine that it could not make', async () => {
-    const { look, stateOf, launches, azure, outside } = following({ providerID: null });
-    azure.machines.set('c', machine('c'));
+    const { look, stateOf, launches, outside } = following({ providerID: null, withMachine: true });
     outside.observe = (found) => ({ kind: 'failed', machine: found, refusal: null, reason: 'Failed', message: 'no' });
     expect((await look(5 * MINUTE_MS + 1)).kind).toBe('ended');
     expect([stateOf('c'), launches()]).toEqual(['leaving', []]);
