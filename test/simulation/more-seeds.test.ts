@@ -18,6 +18,7 @@ const broken = [
   'w-11560',
   'w-11768',
   'w-20068',
+  'w-61804',
 ];
 
 /** The seeds after those of `npm test`. */

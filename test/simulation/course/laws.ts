@@ -40,6 +40,9 @@ const ORPHAN_AGE_MS = 5 * 60_000;
 /** With more notice than this pods wait for what replaces their node. Written as a whole second. */
 const REPLACED_FIRST_MS = 151_000;
 
+/** As in the product: how long pods wait to hear which machine is made for them. */
+const NAMED_WITHIN_MS = 30_000;
+
 /** Reasons that ask nobody and no budget, as in Karpenter. */
 const FORCED: ReadonlySet<string> = new Set(['Expired', 'Unhealthy']);
 
@@ -196,9 +199,14 @@ export class Laws {
     if (why !== null) this.#break(`pod ${key} is evicted before ${why}`);
   }
 
-  /** Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on. */
+  /**
+   * Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on, as does one of a claim
+   * that was deleted long before its machine was noticed.
+   */
   #isNamedTooLate({ metadata: { name } }: Stored): boolean {
-    return this.#parts.timeline.now() >= (this.#namedByMs.get(name) ?? Number.POSITIVE_INFINITY);
+    const [deletedMs, namedByMs] = [this.#deletedMs.get(name), this.#namedByMs.get(name)];
+    const endsMs = Math.min((deletedMs ?? Infinity) + NAMED_WITHIN_MS, namedByMs ?? Infinity);
+    return this.#parts.timeline.now() >= endsMs;
   }
 
   #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
