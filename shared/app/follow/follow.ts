@@ -8,6 +8,7 @@ import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { LostRaceError, RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
 import { conditionOf, isTrue } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
+import { alone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 import { tellDenied } from '../tell/tell-denied.ts';
@@ -363,12 +364,11 @@ async function refuseSize(ports: Ports, machine: Machine, reason: string): Promi
   await ports.catalogs.refuse([{ scope: 'size', offering, untilMs: ports.now() + BOOT_PAUSE_MS, reason }]);
 }
 
-/** The reason stays on the claim until its machine is gone, and with its event for an hour. */
+/** The reason stays on the claim until its machine is gone, where it can be said there, and with its event for an hour. */
 async function failBoot(ports: Ports, claim: NodeClaim, message: string): Promise<FollowOutcome> {
-  const told = await writeStatus(ports, claim, {
-    conditions: [{ type: 'Registered', status: 'False', reason: 'NodeBootFailed', message }],
-  });
-  return fail(ports, told, 'NodeBootFailed', message);
+  const condition = { type: 'Registered', status: 'False', reason: 'NodeBootFailed', message } as const;
+  const told = await alone(() => writeStatus(ports, claim, { conditions: [condition] }));
+  return fail(ports, told.kind === 'done' ? told.answer : claim, 'NodeBootFailed', message);
 }
 
 /** A refusal concerns a place, whatever it costs. */

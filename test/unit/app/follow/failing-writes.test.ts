@@ -5,7 +5,7 @@ import type { ApiRequest } from '../../../../shared/adapters/kubernetes/transpor
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { running } from '../../../kit/app/running.ts';
-import { START, decisionOf, denying, machine, since, smallCluster } from '../../../kit/app/small-cluster.ts';
+import { START, decisionOf, denying, machine, present, since, smallCluster } from '../../../kit/app/small-cluster.ts';
 
 /** What is written to one object and fails, for good, keeps nothing else from going on. */
 
@@ -86,6 +86,22 @@ describe('a claim on its way', () => {
     const told = (server.list('events') as ReadonlyArray<Fields>).filter((one) => one['reason'] === 'NodeGivenUp');
     expect(told.map(({ involvedObject }) => involvedObject.name as string)).toEqual(['a', 'b']);
   });
+
+  test.each(['is denied', 'fails'])(
+    'is given up when its machine has not booted, though to write it %s',
+    async (how) => {
+      const { ports, outside, azure, stateOf } = await planned({ isLaunched: false });
+      await follow(ports, C);
+      expect(azure.orders).toHaveLength(1);
+      outside.observe = present('running', { failedBoot: { message: 'no network', isOfSize: false, exitCode: 1 } });
+      const denied = denying('PATCH', '');
+      const isOfClaim = ({ path }: ApiRequest): boolean => path.includes('/nodeclaims/c');
+      if (how === 'fails') outside.onRequest = failing(/\/nodeclaims\/c/);
+      else outside.deny = (request) => (isOfClaim(request) ? denied(request) : null);
+      expect(await follow(ports, C)).toEqual({ kind: 'ended', why: 'NodeBootFailed' });
+      expect(stateOf('c')).toBe('leaving');
+    },
+  );
 
   test('is not given up as somebody else writes at the same moment', async () => {
     const { ports, outside, server, clock, stateOf } = await planned({ isLaunched: true });
