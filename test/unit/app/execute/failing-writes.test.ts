@@ -109,17 +109,45 @@ test('a decision that a clock made which is ahead ends as any other', async () =
   expect(await resumeNow(ports)).toMatchObject({ executed: true });
 });
 
-test('nothing goes, and nothing is launched for it, where the NodePool of something that was to come in its place is gone', async () => {
-  const cluster = smallCluster();
-  const { ports, server, sent } = cluster;
-  cluster.addClass('True');
-  cluster.addPool();
-  cluster.addClaim('old', { status: { providerID: 'azure://old', conditions: [since(START, 'Initialized')] } });
-  cluster.addNode('old');
-  const uid = server.get('nodeclaims', 'old')?.metadata.uid ?? '';
-  const base = decisionOf(['a', 'b'], [], (name) => (name === 'b' ? 'gone' : 'general'));
-  await commit(ports, { ...base, removal: { reason: 'Drifted', claims: [{ name: 'old', uid, node: 'aks-old' }] } });
-  expect(await resumeNow(ports)).toMatchObject({ executed: true });
-  expect([sent, server.get('nodes', 'aks-old')?.spec?.['taints']]).toEqual([[], []]);
-  expect(server.get('nodeclaims', 'a')?.metadata.deletionTimestamp).toBeDefined();
+describe('a removal of which the NodePool of something that was to come is gone', () => {
+  /** The node that was to go, and the decision about it, which nobody has executed. */
+  async function begun() {
+    const cluster = smallCluster();
+    const { ports, server } = cluster;
+    cluster.addClass('True');
+    cluster.addPool();
+    cluster.addClaim('old', { status: { providerID: 'azure://old', conditions: [since(START, 'Initialized')] } });
+    cluster.addNode('old');
+    const uid = server.get('nodeclaims', 'old')?.metadata.uid ?? '';
+    const base = decisionOf(['a', 'b'], [], (name) => (name === 'b' ? 'gone' : 'general'));
+    await commit(ports, { ...base, removal: { reason: 'Drifted', claims: [{ name: 'old', uid, node: 'aks-old' }] } });
+    return cluster;
+  }
+
+  test('closes nothing, and has nothing launched', async () => {
+    const { ports, server, sent } = await begun();
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect([sent, server.get('nodes', 'aks-old')?.spec?.['taints']]).toEqual([[], []]);
+    expect(server.get('nodeclaims', 'a')?.metadata.deletionTimestamp).toBeDefined();
+  });
+
+  test('takes back what was made before others may decide', async () => {
+    const { ports } = await begun();
+    const order = new Array<string>();
+    const remove: typeof ports.kubernetes.delete = async (...asked) => {
+      await new Promise((resolve) => void setTimeout(resolve, 5));
+      order.push('taken back');
+      return ports.kubernetes.delete(...asked);
+    };
+    const markExecuted: typeof ports.ledger.markExecuted = async (...asked) => {
+      order.push('executed');
+      await ports.ledger.markExecuted(...asked);
+    };
+    const [kubernetes, ledger] = [
+      { ...ports.kubernetes, delete: remove },
+      { ...ports.ledger, markExecuted },
+    ];
+    await resumeNow({ ...ports, kubernetes, ledger });
+    expect(order).toEqual(['taken back', 'executed']);
+  });
 });
