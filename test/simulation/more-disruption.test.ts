@@ -28,6 +28,7 @@ const broken = [
   'w-42451',
   'w-42894',
   'w-44950',
+  'w-61212',
 ];
 
 /** The seeds after those of `npm test`. */

@@ -14,9 +14,11 @@ const broken = [
   'w-11148',
   'w-11327',
   'w-11395',
+  'w-11549',
   'w-11560',
   'w-11768',
   'w-20068',
+  'w-61804',
 ];
 
 /** The seeds after those of `npm test`. */

@@ -5,6 +5,7 @@ import { LostRaceError, RefusedError } from '../../ports/errors.ts';
 import { DEFINITIONS_AGE_MS, type Refusal } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../facts/conditions.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
+import { alone } from '../ports/in-parallel.ts';
 import { claimFacts } from '../facts/claim-facts.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { FollowOutcome } from '../ports/follow-outcome.ts';
@@ -107,13 +108,17 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
 }
 
-/** Said on the claim, as the relay sees nothing else of it. Who wrote meanwhile is not overruled; who refuses a note keeps nothing from going. */
+/**
+ * Said on the claim, as the relay sees nothing else of it. Who wrote meanwhile is not overruled; a note that is refused, or fails, keeps nothing
+ * from going.
+ */
 async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Promise<NodeClaim> {
   const { name, resourceVersion } = claim.metadata;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: reason } } };
-  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
-  if (outcome.kind === 'conflict') throw new LostRaceError(`giving ${name} up: it has changed since it was read`);
-  return outcome.kind === 'written' ? outcome.object : claim;
+  const noted = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
+  if (noted.kind === 'failed') return claim;
+  if (noted.answer.kind === 'conflict') throw new LostRaceError(`giving ${name} up: it has changed since it was read`);
+  return noted.answer.kind === 'written' ? noted.answer.object : claim;
 }
 
 /** Asks for a look at each of `claims` because a definition they depend on has changed, once nobody has the old one any more. */

@@ -3,7 +3,7 @@ import type { RetryableError, TerminalError } from '../../ports/errors.ts';
 import type { Refusal } from '../../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../../ports/store.ts';
 import { conditionOf } from '../facts/conditions.ts';
-import { WRITE_DENIED, clearDenied } from '../tell/denied-condition.ts';
+import { WRITE_DENIED, clearDenied, failingBy } from '../tell/denied-condition.ts';
 import { eventAboutPool } from '../tell/event-about.ts';
 import { markForRemoval, type MarkedForRemoval } from './mark.ts';
 import { publish } from '../tell/events.ts';
@@ -11,7 +11,7 @@ import { hintLaunches } from '../ports/hint-objects.ts';
 import { pastLimits } from './limits-now.ts';
 import { alone, eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
-import { tellDenied } from '../tell/tell-denied.ts';
+import { DENIED_MS, tellDenied, tellFailing } from '../tell/tell-denied.ts';
 import { type ClaimParts, toNodeClaim } from '../claims/to-node-claim.ts';
 
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
@@ -53,14 +53,14 @@ export async function execute(ports: Ports, committed: LedgerState, decision: De
   const creations = await createClaims(ports, committed, decision);
   if (creations === null || (await isOver(ports, creations.state))) return DONE_BY_OTHERS;
   const { state, made } = creations;
-  const isLast = ports.now() >= decision.atMs + TRIED_MS;
+  const isLast = !isTriedAgain(decision, ports.now());
   const failed = made.find(({ outcome }) => outcome.kind === 'failed')?.outcome;
   if (failed?.kind === 'failed' && !isLast) throw failed.error;
   await tellNotMade(ports, decision, made);
-  const missing = made.filter(({ outcome }) => outcome.kind !== 'there' && outcome.kind !== 'unwanted');
+  const missing = made.filter(({ outcome }) => isMissing(decision, outcome));
   // What takes their pods is not there: nothing goes.
-  const marked = missing.length > 0 ? NOTHING_MARKED : await markForRemoval(ports, decision);
-  if (marked.failed !== null && !isLast) throw marked.failed;
+  const marked = missing.length > 0 ? NOTHING_MARKED : await markForRemoval(ports, decision, { isLast });
+  if (marked.failed !== null) throw marked.failed;
   const kept = missing.length > 0 ? whyMissing(missing) : marked.kept;
   if (decision.removal !== undefined && kept !== null) await takeBack(ports, made);
   // Whoever decides next must see the marks: they count as what the decision has written.
@@ -68,6 +68,12 @@ export async function execute(ports: Ports, committed: LedgerState, decision: De
   await ports.ledger.markExecuted(state, newestOf([...versions, ...marked.versions]));
   const notThere = made.flatMap(({ name, outcome }) => (outcome.kind === 'there' ? [] : [name]));
   return { missing: new Set(notThere), kept: decision.removal === undefined ? null : kept };
+}
+
+/** The decider's clock said when it was made: one that was ahead, and a write that always fails, would keep all others from deciding for as long. */
+function isTriedAgain({ atMs }: Decision, nowMs: number): boolean {
+  const leftMs = atMs + TRIED_MS - nowMs;
+  return leftMs > 0 && leftMs <= 2 * TRIED_MS;
 }
 
 const DONE_BY_OTHERS: Executed = { missing: new Set(), kept: null };
@@ -87,7 +93,7 @@ const NOTHING_MARKED: MarkedForRemoval = { versions: [], kept: null, failed: nul
 /** What became of one claim. */
 type Outcome =
   | { readonly kind: 'there'; readonly version: string | null }
-  /** Its pool is gone, and wants no more nodes; its pods are planned again elsewhere. */
+  /** Its pool is gone, and wants no more nodes; its pods are planned again elsewhere. What it was to come in the place of stays. */
   | { readonly kind: 'unwanted' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** It would take its pool past a limit, as the API server has both by now. Its pods are planned again. */
@@ -147,9 +153,14 @@ async function createClaims(
   }
   await hinted;
   // What is to come in the place of nodes is paid for only where all of it comes: nothing goes otherwise, and it is taken back.
-  const isWhole = made.every(({ outcome }) => outcome.kind === 'there' || outcome.kind === 'unwanted');
+  const isWhole = !made.some(({ outcome }) => isMissing(decision, outcome));
   if (decision.removal !== undefined && isWhole) await hintLaunches(ports, namesThere(made));
   return { state, made };
+}
+
+/** Does it lack to what was decided? Pods whose pool is gone are planned again; a node does not go while what takes its pods does not come. */
+function isMissing({ removal }: Decision, { kind }: Outcome): boolean {
+  return kind !== 'there' && (kind !== 'unwanted' || removal !== undefined);
 }
 
 function namesThere(made: ReadonlyArray<Made>): ReadonlyArray<string> {
@@ -222,7 +233,9 @@ async function tellPool(ports: Ports, nodePool: string, made: ReadonlyArray<Made
   const failed = made.find(({ outcome }) => outcome.kind === 'failed')?.outcome;
   if (failed?.kind === 'failed' && pool !== null) {
     const message = `A NodeClaim could not be created, and its pods will be planned again: ${failed.error.message}`;
-    return publish(ports.kubernetes, eventAboutPool(pool, 'Warning', 'NodeClaimNotCreated', message), ports.now());
+    await publish(ports.kubernetes, eventAboutPool(pool, 'Warning', 'NodeClaimNotCreated', message), ports.now());
+    // Planned for the same pool again, they would wait as long once more, and so would all others.
+    return tellFailing(ports, about, failingBy('To create its NodeClaims', failed.error), DENIED_MS);
   }
   const isThere = made.some(({ outcome }) => outcome.kind === 'there');
   const said = conditionOf(pool?.status?.conditions, WRITE_DENIED);
@@ -239,7 +252,7 @@ function whyMissing(missing: ReadonlyArray<Made>): string {
         ? first.outcome.error.message
         : first?.outcome.kind === 'past-limit'
           ? first.outcome.why
-          : '';
+          : 'its NodePool is gone';
   return `NodeClaim ${first?.name ?? ''} to replace it could not be created: ${why}`;
 }
 

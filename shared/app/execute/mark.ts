@@ -2,7 +2,7 @@ import { isDisrupted, otherTaints } from '../../kubernetes/disrupted-taint.ts';
 import { annotation, taint } from '../../contract/names.ts';
 import { RefusedError, type RetryableError, type TerminalError } from '../../ports/errors.ts';
 import type { Decision, Removal } from '../../ports/store.ts';
-import { WRITE_DENIED } from '../tell/denied-condition.ts';
+import { WRITE_DENIED, failingBy } from '../tell/denied-condition.ts';
 import { eventAbout, written, writeStatus } from '../claims/node-claim.ts';
 import { patchNode } from '../claims/patch-node.ts';
 import { despiteRivals } from './despite-rivals.ts';
@@ -10,7 +10,7 @@ import { publish } from '../tell/events.ts';
 import { isInterrupted } from '../facts/interrupted.ts';
 import { eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
-import { tellDenied } from '../tell/tell-denied.ts';
+import { tellDenied, tellFailing } from '../tell/tell-denied.ts';
 import { isMarked, type Candidate } from '../../core/disruption/second-look/begun.ts';
 import { eventAboutNode } from '../tell/event-about.ts';
 
@@ -23,7 +23,7 @@ export interface MarkedForRemoval {
   readonly versions: ReadonlyArray<string | null>;
   /** Why none goes; null where all are marked, or those that may be. */
   readonly kept: string | null;
-  /** What failed for now of one of them; null where nothing did. */
+  /** What failed for now of one of them, and is to be tried again; null where nothing is. */
   readonly failed: RetryableError | TerminalError | null;
 }
 
@@ -37,9 +37,13 @@ const DELETION_DENIED_MS = 20 * 60_000;
  * Marks what the decision removes: says on each claim by which decision and why it is to go, and keeps new pods off its node.
  * The taint comes last, so that none of ours is without a word on the claim. Twice is as once; a claim that is going already, or
  * another by now, is left alone. A node that may not be marked stays, and says so; those beside it go, unless something was made to come in
- * place of all of them: then none goes.
+ * place of all of them: then none goes. `isLast`: what fails for now is not tried again, and its node stays as if that were denied.
  */
-export async function markForRemoval(ports: Ports, decision: Decision): Promise<MarkedForRemoval> {
+export async function markForRemoval(
+  ports: Ports,
+  decision: Decision,
+  { isLast = false }: { readonly isLast?: boolean } = {},
+): Promise<MarkedForRemoval> {
   const { removal } = decision;
   if (removal === undefined) return { versions: [], kept: null, failed: null };
   await eachAlone(decision.claimNames, NODES_AT_ONCE, (name) => tellLaunching(ports, name, removal.reason));
@@ -53,19 +57,26 @@ export async function markForRemoval(ports: Ports, decision: Decision): Promise<
     return one.kind === 'failed' && claim !== undefined ? [{ claim, error: one.error }] : [];
   });
   const failed = failures.find(({ error }) => !(error instanceof RefusedError))?.error ?? null;
-  const denied = failures.flatMap(({ claim, error }) =>
-    error instanceof RefusedError ? [{ claim, refusal: error.refusal, message: error.message }] : [],
-  );
-  const [first] = denied;
-  if (first === undefined || failed !== null) return { versions, kept: null, failed };
-  const why = `${first.claim.node} cannot be tainted: ${first.message}`;
+  const [first] = failures;
+  if (first === undefined || (failed !== null && !isLast)) return { versions, kept: null, failed };
+  const why = `${first.claim.node} cannot be tainted: ${first.error.message}`;
   const isTogether = decision.claimNames.length > 0;
-  const staying = isTogether ? removal.claims : denied.map(({ claim }) => claim);
+  const staying = isTogether ? removal.claims : failures.map(({ claim }) => claim);
   await eachAlone(staying, NODES_AT_ONCE, (one) => unmarkNamed(ports, one, why));
-  await eachAlone(denied, NODES_AT_ONCE, ({ claim: { name }, refusal }) =>
-    tellDenied(ports, refusal, [{ kind: 'NodeClaim', key: { name, namespace: null } }], CLOSING_DENIED_MS),
-  );
-  return { versions, kept: isTogether || denied.length === removal.claims.length ? why : null, failed: null };
+  await eachAlone(failures, NODES_AT_ONCE, ({ claim, error }) => tellOpen(ports, claim, error));
+  return { versions, kept: isTogether || failures.length === removal.claims.length ? why : null, failed: null };
+}
+
+/** Says on the claim why its node could not be closed, and leaves it alone for a while. */
+async function tellOpen(
+  ports: Ports,
+  { name }: Removal['claims'][number],
+  error: RetryableError | TerminalError,
+): Promise<void> {
+  const about = { kind: 'NodeClaim', key: { name, namespace: null } } as const;
+  await (error instanceof RefusedError
+    ? tellDenied(ports, error.refusal, [about], CLOSING_DENIED_MS)
+    : tellFailing(ports, about, failingBy('To mark it, or to close its node,', error), CLOSING_DENIED_MS));
 }
 
 /** As `unmark`, of a claim as a decision names it. */

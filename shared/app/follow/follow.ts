@@ -5,9 +5,10 @@ import { isReserved } from '../../kubernetes/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
-import { RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
+import { LostRaceError, RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
 import { conditionOf, isTrue } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
+import { alone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 import { tellDenied } from '../tell/tell-denied.ts';
@@ -38,6 +39,8 @@ import { terminate } from './leave/terminate.ts';
 /** From the claim's creation. Karpenter's limits. */
 const LAUNCH_TIMEOUT_MS = 5 * 60_000;
 const REGISTRATION_TIMEOUT_MS = 15 * 60_000;
+/** ... and until what fails for now, and nobody denies, is tried no more. */
+const FAILING_TIMEOUT_MS = 20 * 60_000;
 
 /** From Azure's acceptance of a machine until a read that does not show it means that it is gone. */
 const SHOWN_WITHIN_MS = 60_000;
@@ -93,18 +96,31 @@ async function launchInTime(ports: Ports, claim: NodeClaim): Promise<FollowOutco
     return await launch(ports, await ensureFinalizer(ports, claim));
   } catch (error) {
     // Nobody can say of its machine that it is there: pods that were planned for it get another.
-    if (!(error instanceof RefusedError) || !late) throw error;
-    return failDenied(ports, claim, 'LaunchTimeout', { error, what: 'it' });
+    if (!endsWait(ports, claim, error, LAUNCH_TIMEOUT_MS)) throw error;
+    return failUnwritten(ports, claim, 'LaunchTimeout', error);
   }
 }
 
-/** Gives a claim up that a policy does not let us move on in time. */
-async function failDenied(
+/**
+ * Is what keeps the claim from being moved on waited for no more? A refusal for `refusedMs` from its creation. What fails for now, as where a
+ * webhook is called for it and does not answer, is tried for some minutes longer than any wait of Karpenter's lasts; but it ends.
+ */
+function endsWait(ports: Ports, claim: NodeClaim, error: unknown, refusedMs: number): error is RetryableError {
+  if (!(error instanceof RetryableError) || error instanceof LostRaceError) return false;
+  const mostMs = error instanceof RefusedError ? refusedMs : FAILING_TIMEOUT_MS;
+  return ports.now() > createdAtMs(claim) + mostMs;
+}
+
+/** Gives a claim up that cannot be moved on in time, as it, or its node, may not be written, or cannot. */
+async function failUnwritten(
   ports: Ports,
   claim: NodeClaim,
   reason: string,
-  { error: { refusal }, what }: { readonly error: RefusedError; readonly what: string },
+  error: RetryableError,
 ): Promise<FollowOutcome> {
+  if (!(error instanceof RefusedError)) return fail(ports, claim, reason, `it cannot be moved on: ${error.message}`);
+  const { refusal } = error;
+  const what = refusal.kind === 'Node' ? 'its node' : 'it';
   await tellDenied(ports, refusal, [{ kind: 'NodeClaim', key: { name: claim.metadata.name, namespace: null } }]);
   return fail(ports, claim, reason, `${what} may not be written: ${refusal.reason}`);
 }
@@ -147,8 +163,8 @@ async function followJoined(
 }
 
 /**
- * Where a policy does not let us write the node or the claim, there is as long as for a node that does not join: pods that were planned for
- * it get another.
+ * Where a policy does not let us write the node or the claim, there is as long as for a node that does not join, and a little longer where that
+ * fails: pods that were planned for it get another.
  */
 async function joinInTime(
   ports: Ports,
@@ -159,10 +175,8 @@ async function joinInTime(
   try {
     return await followJoined(ports, claim, node, podEventMs);
   } catch (error) {
-    const isLate = ports.now() > createdAtMs(claim) + REGISTRATION_TIMEOUT_MS;
-    if (!(error instanceof RefusedError) || !isLate) throw error;
-    const what = error.refusal.kind === 'Node' ? 'its node' : 'it';
-    return failDenied(ports, claim, 'RegistrationTimeout', { error, what });
+    if (!endsWait(ports, claim, error, REGISTRATION_TIMEOUT_MS)) throw error;
+    return failUnwritten(ports, claim, 'RegistrationTimeout', error);
   }
 }
 
@@ -350,12 +364,11 @@ async function refuseSize(ports: Ports, machine: Machine, reason: string): Promi
   await ports.catalogs.refuse([{ scope: 'size', offering, untilMs: ports.now() + BOOT_PAUSE_MS, reason }]);
 }
 
-/** The reason stays on the claim until its machine is gone, and with its event for an hour. */
+/** The reason stays on the claim until its machine is gone, where it can be said there, and with its event for an hour. */
 async function failBoot(ports: Ports, claim: NodeClaim, message: string): Promise<FollowOutcome> {
-  const told = await writeStatus(ports, claim, {
-    conditions: [{ type: 'Registered', status: 'False', reason: 'NodeBootFailed', message }],
-  });
-  return fail(ports, told, 'NodeBootFailed', message);
+  const condition = { type: 'Registered', status: 'False', reason: 'NodeBootFailed', message } as const;
+  const told = await alone(() => writeStatus(ports, claim, { conditions: [condition] }));
+  return fail(ports, told.kind === 'done' ? told.answer : claim, 'NodeBootFailed', message);
 }
 
 /** A refusal concerns a place, whatever it costs. */

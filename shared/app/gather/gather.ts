@@ -106,13 +106,14 @@ async function deviceSupport(
 
 /**
  * The relay may not have seen the claims of the last decision yet; deciding without them would launch twice. Resource
- * versions of one kind grow with time, which tells whether it has. When it has not, the claims are read from the source.
+ * versions of one kind grow with time, which tells whether it has. When it has not, the claims are read from the source; and before the first
+ * decision, as there may have been others whose Lease somebody has deleted.
  */
 async function withNewestClaims(ports: Ports, snapshot: Snapshot, ledger: LedgerState): Promise<Snapshot> {
-  if (ledger.claimsResourceVersion === null) return snapshot;
+  const { claimsResourceVersion: decided } = ledger;
   const seen = snapshot.resourceVersions['nodeclaims'];
   // Stryker disable next-line ConditionalExpression: what is no number is not new enough either
-  if (seen !== undefined && isAtLeast(seen, ledger.claimsResourceVersion)) return snapshot;
+  if (seen !== undefined && decided !== null && isAtLeast(seen, decided)) return snapshot;
   const nodeClaims = await ports.kubernetes.list('NodeClaim');
   return { ...snapshot, nodeClaims };
 }

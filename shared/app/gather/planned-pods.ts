@@ -7,7 +7,7 @@ import { isWaiting, podsOfReservation } from './reservations.ts';
 import { knownDecision } from './known-decision.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { latestReadable } from './read-snapshot.ts';
-import { inParallel } from '../ports/in-parallel.ts';
+import { eachAlone } from '../ports/in-parallel.ts';
 import { podKeyOf } from '../tell/pod-key.ts';
 import type { Ports } from '../ports/ports.ts';
 
@@ -136,7 +136,9 @@ export async function enter(
   { value, pods: planned }: Pick<Reservation, 'value' | 'pods'>,
 ): Promise<Entered> {
   const passage = { ...reservedAs(value), operator: 'Equal' };
-  const entries = await inParallel(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, passage, pod));
+  const settled = await eachAlone(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, passage, pod));
+  // Of one that could not be read nobody knows: the next look asks again.
+  const entries = settled.map((one): Entry => (one.kind === 'done' ? one.answer : { kind: 'waits' }));
   const refusal = entries.find(({ kind }) => kind === 'refused');
   const refused = planned.filter((_, index) => entries[index]?.kind === 'refused');
   if (refusal?.kind === 'refused') {
@@ -210,9 +212,12 @@ function isSame(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.value === b.value && a.effect === b.effect;
 }
 
-/** Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there. */
+/**
+ * Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there, and one that may
+ * not be written, as where a webhook fails for its namespace, keeps the node from none of the others.
+ */
 export async function nominate(ports: Ports, nodeName: string, planned: ReadonlyArray<PlannedPod>): Promise<void> {
-  await inParallel(planned, PODS_AT_ONCE, (pod) => nominateOne(ports, nodeName, pod));
+  await eachAlone(planned, PODS_AT_ONCE, (pod) => nominateOne(ports, nodeName, pod));
 }
 
 async function nominateOne(ports: Ports, nodeName: string, planned: PlannedPod): Promise<void> {

@@ -162,10 +162,13 @@ const SURPLUS_MAX = 20;
 async function deleteSurplus(ports: Ports, snapshot: Snapshot | null): Promise<void> {
   if (snapshot === null || !ports.policy.gates.staticCapacity) return;
   if (ownSurplus(snapshot).length === 0) return;
-  if (isExecuting(await ports.ledger.read())) return;
+  const before = await ports.ledger.read();
+  if (isExecuting(before)) return;
   // The snapshot may be old: what is deleted must be too much now.
   const nodePools = await ports.kubernetes.list('NodePool');
   const nodeClaims = await ports.kubernetes.list('NodeClaim');
+  // What was decided while they were read may be in them by half.
+  if ((await ports.ledger.read()).generation !== before.generation) return;
   const names = ownSurplus({ ...snapshot, nodePools, nodeClaims }).slice(0, SURPLUS_MAX);
   await inParallel(names, DELETIONS_AT_ONCE, async (name) => {
     const about = { kind: 'NodeClaim', key: { name, namespace: null } } as const;

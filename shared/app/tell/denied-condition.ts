@@ -21,16 +21,23 @@ export function deniedKey({ kind, key }: About): string {
 /** Kinds whose conditions are ours to write. */
 const carrying = ['NodeClaim', 'NodePool', 'AKSNodeClass'] as const;
 
+/** Why something is not written: by whose word, and for people. */
+export interface Unwritten {
+  readonly reason: 'DeniedByPolicy' | 'RefusedByApiServer' | 'WriteFails';
+  /** A sentence. */
+  readonly message: string;
+}
+
 /** Puts the condition on an object that carries conditions of ours, until `forMs` from now or as long as it says already. */
 export async function noteDenied(
   ports: Pick<Ports, 'kubernetes' | 'now'>,
   about: About,
-  refusal: Refusal,
+  why: Unwritten,
   forMs: number,
 ): Promise<void> {
   await changeCondition(ports, about, (conditions, generation) => {
     const againMs = Math.max(ports.now() + forMs, deniedUntilMs(conditions) ?? 0);
-    return putConditions(conditions, [deniedCondition(refusal, againMs)], { generation, nowMs: ports.now() });
+    return putConditions(conditions, [deniedCondition(why, againMs)], { generation, nowMs: ports.now() });
   });
 }
 
@@ -58,10 +65,21 @@ async function changeCondition(
 
 const AGAIN = 'Tried again from ';
 
-function deniedCondition(refusal: Refusal, againMs: number): ConditionChange {
-  const message = `${AGAIN}${toTimestamp(againMs)}: ${renderDenied(refusal)}`;
+function deniedCondition({ reason, message }: Unwritten, againMs: number): ConditionChange {
+  return { type: WRITE_DENIED, status: 'True', reason, message: `${AGAIN}${toTimestamp(againMs)}: ${message}` };
+}
+
+/** A refusal, as objects say it. */
+export function deniedBy(refusal: Refusal): Unwritten {
   const reason = refusal.policy === null ? 'RefusedByApiServer' : 'DeniedByPolicy';
-  return { type: WRITE_DENIED, status: 'True', reason, message };
+  return { reason, message: renderDenied(refusal) };
+}
+
+/** A write that nobody denies, and that fails all the same, as where a webhook is called for it and does not answer. */
+export function failingBy(what: string, error: Error): Unwritten {
+  const words = harmless(error.message).slice(0, REASON_MAX);
+  const fix = 'Look for a webhook that is called for this and does not answer';
+  return { reason: 'WriteFails', message: `${what} fails, and has for two minutes: ${words}. ${fix}` };
 }
 
 /**

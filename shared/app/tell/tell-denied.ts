@@ -1,6 +1,6 @@
 import { RetryableError } from '../../ports/errors.ts';
 import type { Kind, Refusal } from '../../ports/kubernetes.ts';
-import { WRITE_DENIED, deniedKey, noteDenied, renderDenied, type About } from './denied-condition.ts';
+import { WRITE_DENIED, deniedBy, deniedKey, noteDenied, type About, type Unwritten } from './denied-condition.ts';
 import { EVENT_LIVES_MS, type EventNote, publish } from './events.ts';
 import type { Ports } from '../ports/ports.ts';
 
@@ -28,18 +28,36 @@ export async function tellDenied(
   const isThere = act !== 'create';
   const isSame = ({ kind: other, key: own }: About): boolean => other === kind && own.name === key.name;
   const objects = [...(isThere && !beside.some(isSame) ? [refusal] : []), ...beside];
-  await Promise.all(objects.map((about) => tellOn(ports, about, refusal, forMs)));
+  const why = { ...deniedBy(refusal), ...onceForAll(refusal) };
+  await Promise.all(objects.map((about) => tellOn(ports, about, why, forMs)));
 }
 
-async function tellOn(ports: TellPorts, { kind, key }: About, refusal: Refusal, forMs: number): Promise<void> {
+/**
+ * As `tellDenied`, of a write that nobody denies and that has failed for so long that what it is for is left alone for a while: each object
+ * that it is about says so, as those whose writes are denied.
+ */
+export async function tellFailing(ports: TellPorts, about: About, why: Unwritten, forMs: number): Promise<void> {
+  if (!ports.told.isNews(deniedKey(about), ports.now(), forMs)) return;
+  ports.log('write-failing', { kind: about.kind, name: about.key.name, why: why.message });
+  await tellOn(ports, about, { ...why, dedupe: { key: why.reason, periodMs: EVENT_LIVES_MS } }, forMs);
+}
+
+async function tellOn(
+  ports: TellPorts,
+  { kind, key }: About,
+  { reason, message, ...once }: Unwritten & Pick<EventNote, 'dedupe'>,
+  forMs: number,
+): Promise<void> {
   try {
     const found = await ports.kubernetes.get(kind, key);
     if (found === null) return;
     const { uid = '' } = found.metadata;
     const regarding = { apiVersion: apiVersions[kind], kind, name: key.name, namespace: key.namespace, uid };
-    const message = renderDenied(refusal);
-    const note = { regarding, type: 'Warning', reason: WRITE_DENIED, message, ...onceForAll(refusal) } as const;
-    await Promise.all([publish(ports.kubernetes, note, ports.now()), noteDenied(ports, { kind, key }, refusal, forMs)]);
+    const note = { regarding, type: 'Warning', reason: WRITE_DENIED, message, ...once } as const;
+    await Promise.all([
+      publish(ports.kubernetes, note, ports.now()),
+      noteDenied(ports, { kind, key }, { reason, message }, forMs),
+    ]);
   } catch (error) {
     // The line in the log is left.
     if (!(error instanceof RetryableError)) throw error;

@@ -45,6 +45,7 @@ async function waited(other: string): Promise<number> {
 
 describe('a node goes as soon as its replacement is in use', () => {
   test.each(['x', 'z'])('whatever the pool is called where one of its pods has room: %s', async (other) => {
-    expect(await waited(other)).toBeLessThan(30);
+    // By the next look or the one after, a minute apart: which depends on what the seed draws. One that waits does so for ten minutes.
+    expect(await waited(other)).toBeLessThan(130);
   });
 });

@@ -1,4 +1,5 @@
 import { followAll } from '../../../shared/app/follow/follow-all.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
 import { denying, since, START } from '../../kit/app/small-cluster.ts';
 import { launched, promised, saying } from './begin.ts';
 import type { Cases } from './play.ts';
@@ -103,6 +104,18 @@ export const newClaims: Cases = {
       const cluster = await launched({ conditions: saying('Launched', 'Registered'), spec: { startupTaints } });
       cluster.addOwnNode('c', { labels: { 'karpenter.sh/initialized': 'false' } });
       return { cluster, isDone: () => cluster.conditionOf('c', 'Initialized')?.['status'] === 'True' };
+    },
+  },
+  'NodeClaim: cannot be written, nor its node, and nobody denies it': {
+    ending: GIVEN_UP,
+    begin: async () => {
+      const cluster = await launched();
+      cluster.addNode('c', { taints: [unregistered] });
+      cluster.outside.onRequest = ({ method, path }) => {
+        const isOfClaim = path.includes('/nodeclaims/c') || path.includes('/nodes/aks-c');
+        if (method === 'PATCH' && isOfClaim) throw new RetryableError('no answer');
+      };
+      return { cluster, isDone: cluster.isGivenUp };
     },
   },
   'NodeClaim: may be written again, after a policy forbade it': {

@@ -48,6 +48,19 @@ export const pods: Cases = {
       return { cluster, isDone: cluster.isPlanned };
     },
   },
+  'Pod: its NodeClaim cannot be created, and nobody denies it': {
+    ending: 'it is planned for by another NodePool',
+    begin: async () => {
+      const cluster = await waiting();
+      cluster.addPool('failing');
+      cluster.server.patch('nodepools', 'failing', { spec: { weight: 100 } }, 'object');
+      cluster.outside.onRequest = ({ method, path, body }) => {
+        const isOfPool = JSON.stringify(body ?? {}).includes('"karpenter.sh/nodepool":"failing"');
+        if (method === 'POST' && path.endsWith('/nodeclaims') && isOfPool) throw new RetryableError('no answer');
+      };
+      return { cluster, isDone: cluster.isPlanned };
+    },
+  },
   'Pod: has its place on a node that does not come into use': {
     ending: 'it is told what the node waits for',
     begin: async () => {

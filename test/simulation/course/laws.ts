@@ -46,6 +46,9 @@ const NAMED_WITHIN_MS = 30_000;
 /** Reasons that ask nobody and no budget, as in Karpenter. */
 const FORCED: ReadonlySet<string> = new Set(['Expired', 'Unhealthy']);
 
+/** As in the product: from the mark on, replacements are waited for no longer. */
+const REPLACED_MS = 10 * 60_000;
+
 /** As in the product, less the second that times are written to: so long after the mark its second look sees what has come. */
 const QUIET_MS = 4_000;
 
@@ -77,6 +80,8 @@ export class Laws {
   readonly #boundMs = new Map<string, number>();
   readonly #wellMs = new Map<string, number>();
   readonly #deletedMs = new Map<string, number>();
+  /** By when it was to be said what replaces a machine: the word itself is taken off once it is said, or a drain has not waited for it. */
+  readonly #namedByMs = new Map<string, number>();
   #isStrict = false;
   readonly #givenUpBy = new Map<
     string,
@@ -194,9 +199,14 @@ export class Laws {
     if (why !== null) this.#break(`pod ${key} is evicted before ${why}`);
   }
 
-  /** Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on. */
+  /**
+   * Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on, as does one of a claim
+   * that was deleted long before its machine was noticed.
+   */
   #isNamedTooLate({ metadata: { name } }: Stored): boolean {
-    return this.#parts.timeline.now() > (this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY) + NAMED_WITHIN_MS;
+    const [deletedMs, namedByMs] = [this.#deletedMs.get(name), this.#namedByMs.get(name)];
+    const endsMs = Math.min((deletedMs ?? Infinity) + NAMED_WITHIN_MS, namedByMs ?? Infinity);
+    return this.#parts.timeline.now() >= endsMs;
   }
 
   #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
@@ -320,13 +330,20 @@ export class Laws {
     return this.#parts.viewMs() < quietMs ? 'nobody has seen the cluster since its node was closed' : null;
   }
 
-  /** One that has not come. Of nodes that must go together those go that need none which has failed, once the others have come. */
-  #lateReplacement({ metadata }: Stored, mustGo: boolean): string | undefined {
+  /**
+   * One that has not come. Of nodes that must go together those go that need none which has failed, or is not waited for any more, once the others
+   * have come.
+   */
+  #lateReplacement({ metadata, status }: Stored, mustGo: boolean): string | undefined {
     const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
     const claims = replacements.map((name) => [name, this.#parts.server.get('nodeclaims', name)] as const);
     const hasCome = (claim: Stored | null): boolean => conditionStatus(claim?.status, 'Initialized') === 'True';
     const some = mustGo && claims.some(([, claim]) => hasCome(claim));
-    const late = claims.find(([, claim]) => !hasCome(claim) && !(some && (claim === null || this.#isGivenUp(claim))));
+    const conditions: ReadonlyArray<Fields> = status?.['conditions'] ?? [];
+    const marked = conditions.find((one) => one['type'] === 'DisruptionReason');
+    const isOver = this.#parts.timeline.now() >= Date.parse(String(marked?.['lastTransitionTime'])) + REPLACED_MS;
+    const isFailed = (claim: Stored | null): boolean => isOver || claim === null || this.#isGivenUp(claim);
+    const late = claims.find(([, claim]) => !hasCome(claim) && !(some && isFailed(claim)));
     return late?.[0];
   }
 
@@ -392,6 +409,14 @@ export class Laws {
     if (resource === 'pods') this.#noteBound(before, after);
   }
 
+  #noteLeaving(before: Stored | null, { metadata: { name, annotations, deletionTimestamp } }: Stored): void {
+    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
+      this.#deletedMs.set(name, this.#parts.timeline.now());
+    }
+    const namedByMs = Date.parse(annotations?.[annotation.replacementDue] ?? '');
+    if (!Number.isNaN(namedByMs)) this.#namedByMs.set(name, namedByMs);
+  }
+
   #noteBound(before: Stored | null, after: Stored | null): void {
     const isBound = before?.spec?.['nodeName'] === undefined && after?.spec?.['nodeName'] !== undefined;
     if (isBound && after !== null) this.#boundMs.set(after.metadata.uid, this.#parts.timeline.now());
@@ -399,10 +424,7 @@ export class Laws {
 
   #claimChanged(before: Stored | null, after: Stored | null): void {
     const name = (after ?? before)?.metadata.name ?? '';
-    const { deletionTimestamp } = after?.metadata ?? {};
-    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
-      this.#deletedMs.set(name, this.#parts.timeline.now());
-    }
+    if (after !== null) this.#noteLeaving(before, after);
     if (after !== null && isInUse(after) && !isInUse(before)) this.#checkStarted(after);
     if (before === null && after !== null) {
       this.#createdMs.set(name, this.#parts.timeline.now());

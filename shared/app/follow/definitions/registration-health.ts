@@ -1,6 +1,7 @@
 import { label } from '../../../contract/names.ts';
 import type { NodeClaim, NodePool } from '../../../kubernetes/manifest.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../../facts/conditions.ts';
+import { alone } from '../../ports/in-parallel.ts';
 import type { Ports } from '../../ports/ports.ts';
 
 const TYPE = 'NodeRegistrationHealthy';
@@ -17,9 +18,15 @@ export const POOL_DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as cons
 
 /**
  * Keeps a pool's `NodeRegistrationHealthy`, which people read; nothing is decided by it. While all goes well there is one
- * write, at the first node. When another wrote at the same time the result is lost, and the next one tells.
+ * write, at the first node. When another wrote at the same time, or it cannot be written, the result is lost, and the next one tells.
  */
 export async function noteRegistration(ports: Ports, claim: NodeClaim, result: Registration): Promise<void> {
+  const name = claim.metadata.name;
+  const noted = await alone(() => note(ports, claim, result));
+  if (noted.kind === 'failed') ports.log('status-not-written', { name, why: noted.error.message });
+}
+
+async function note(ports: Ports, claim: NodeClaim, result: Registration): Promise<void> {
   const name = claim.metadata.labels?.[label.nodePool];
   const pool = name === undefined ? null : await ports.definitions.nodePool(name);
   if (pool === null) return;

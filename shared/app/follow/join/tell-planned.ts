@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import { publish } from '../../tell/events.ts';
-import { inParallel } from '../../ports/in-parallel.ts';
+import { eachAlone } from '../../ports/in-parallel.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { aboutPod, podKeyOf } from '../../tell/pod-key.ts';
 import { isStillWaiting, reservationOf } from '../../gather/planned-pods.ts';
@@ -16,7 +16,7 @@ const TOLD_AT_ONCE = 8;
 export async function tellPlanned(ports: Ports, claim: NodeClaim, why: string): Promise<void> {
   const { pods } = await reservationOf(ports, claim);
   const message = `NodeClaim ${claim.metadata.name}, which was created for this pod, has failed: ${why}. The pod will be planned again`;
-  await inParallel(pods.slice(0, TOLD_MAX), TOLD_AT_ONCE, async (planned) => {
+  await eachAlone(pods.slice(0, TOLD_MAX), TOLD_AT_ONCE, async (planned) => {
     const pod = await ports.kubernetes.get('Pod', podKeyOf(planned));
     if (pod === null || !isStillWaiting(pod, planned)) return;
     const regarding = aboutPod(planned);

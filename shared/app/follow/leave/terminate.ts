@@ -12,14 +12,21 @@ import { deadlineOf, isInterrupted, noticeOf } from '../../facts/interrupted.ts'
 import { replacementsOf } from '../../../core/disruption/second-look/begun.ts';
 import { nodeNameOf } from '../../facts/node-name.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { RefusedError, RetryableError } from '../../../ports/errors.ts';
+import { LostRaceError, RefusedError, RetryableError } from '../../../ports/errors.ts';
 import type { Refusal } from '../../../ports/kubernetes.ts';
 import { isSameId } from '../../facts/same-id.ts';
 import { tellDenied } from '../../tell/tell-denied.ts';
 import { conditionOf, isTrue, toTimestamp } from '../../facts/conditions.ts';
 import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
-import { eventAbout, isReadyNode, transitionMs, writeStatus, written } from '../../claims/node-claim.ts';
+import {
+  eventAbout,
+  isReadyNode,
+  transitionMs,
+  writeStatus,
+  written,
+  type StatusChange,
+} from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
 
@@ -119,7 +126,7 @@ async function empty(
   });
   await countEvictions(ports, claim, outcome.answers);
   await tellPods(ports, outcome.denied);
-  if (denied !== null) {
+  if (denied !== null && !(outcome.remaining === 0 && isOver(ports, deadlineMs))) {
     await lookBeforeDeadline(ports, claim, outcome.nextForcedMs);
     throw denied;
   }
@@ -145,7 +152,10 @@ async function tellPods(ports: Ports, denied: ReadonlyArray<Refusal>): Promise<v
   await eachAlone(denied, TOLD_AT_ONCE, (refusal) => tellDenied(ports, refusal));
 }
 
-/** Azure does not wait until a node may be closed: where it takes the machine back, what keeps us from that is thrown after the drain. */
+/**
+ * Azure does not wait until a node may be closed, nor does a deadline that is over: what keeps us from that is thrown after the drain, unless
+ * that has ended.
+ */
 async function announceIfAllowed(
   ports: Ports,
   claim: NodeClaim,
@@ -155,9 +165,14 @@ async function announceIfAllowed(
   try {
     return { isNew: await announce(ports, claim, node, keep), denied: null };
   } catch (error) {
-    if (!(error instanceof RetryableError) || !isInterrupted(claim)) throw error;
+    const isAwaited = !isInterrupted(claim) && !isOver(ports, deadlineOf(claim));
+    if (!(error instanceof RetryableError) || isAwaited) throw error;
     return { isNew: false, denied: error };
   }
+}
+
+function isOver(ports: Ports, deadlineMs: number | null): boolean {
+  return deadlineMs !== null && ports.now() > deadlineMs;
 }
 
 /** In Karpenter's words, by the first look that drains. */
@@ -278,7 +293,7 @@ async function awaitVolumes(
 ): Promise<FollowOutcome | null> {
   const attached = await awaitedAttachments(ports, node.metadata.name);
   const drained = { type: 'Drained', status: 'True', reason: 'Drained', message: '' } as const;
-  const elapsed = deadlineMs !== null && ports.now() > deadlineMs;
+  const elapsed = isOver(ports, deadlineMs);
   if (attached.length > 0 && !elapsed) {
     const message = `${attached.length} volumes are still attached`;
     const detached = {
@@ -295,9 +310,22 @@ async function awaitVolumes(
       ? ({ type: 'VolumesDetached', status: 'False', reason: 'TerminationGracePeriodElapsed', message: '' } as const)
       : ({ type: 'VolumesDetached', status: 'True', reason: 'VolumesDetached', message: '' } as const);
   if (!isTrue(claim.status?.conditions, 'InstanceTerminating')) {
-    await writeStatus(ports, claim, { conditions: [drained, detached] });
+    await noteIfPossible(ports, claim, [drained, detached]);
   }
   return null;
+}
+
+/** An empty machine does not wait until its claim may say so. Where somebody else wrote, the next look finds what. */
+async function noteIfPossible(ports: Ports, claim: NodeClaim, conditions: StatusChange['conditions']): Promise<void> {
+  try {
+    await writeStatus(ports, claim, { conditions });
+  } catch (error) {
+    if (!(error instanceof RetryableError) || error instanceof LostRaceError) throw error;
+    const { name } = claim.metadata;
+    ports.log('status-not-written', { name, why: error.message });
+    if (error instanceof RefusedError)
+      await tellDenied(ports, error.refusal, [{ kind: 'NodeClaim', key: { name, namespace: null } }]);
+  }
 }
 
 async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null): Promise<FollowOutcome> {

@@ -108,6 +108,8 @@ export function judgeBegun(one: Begun, look: SecondLook): BegunVerdict {
 
 function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
   if (one.decision === null) return { kind: 'take-back', why: 'no decision removes it' };
+  // All waits count from the mark: its node would stay closed, and others be kept from going, until the time has come.
+  if (one.sinceMs > look.now + REPLACED_MS) return { kind: 'take-back', why: 'it was marked by a clock that is ahead' };
   const replaced = judgeReplacements(one, look);
   if (replaced.kind !== 'come') return replaced;
   // What came to the node within the wait must be on it in the view.

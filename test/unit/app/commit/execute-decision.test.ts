@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLedger } from '../../../../shared/adapters/kubernetes/ledger.ts';
 import { resume, resumeNow } from '../../../../shared/app/commit/commit-plan.ts';
+import { execute } from '../../../../shared/app/execute/execute.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { toQueueMessages } from '../../../../shared/contract/messages/queue-messages.ts';
@@ -111,6 +112,20 @@ describe('an executor that is held up while others finish its decision', () => {
     const cluster = await committed(['general-1']);
     await resumeNow(heldUp(cluster, heldMs, () => cluster.server.remove('nodeclaims', 'general-1')));
     expect(cluster.claims()).toEqual(there);
+  });
+
+  test('makes nothing of it once another has followed, executed or not', async () => {
+    const cluster = await committed(['general-1']);
+    const state = await cluster.ports.ledger.read();
+    let isFollowed = false;
+    const ports = heldUp(cluster, 4_000, () => {
+      cluster.server.remove('nodeclaims', 'general-1');
+      isFollowed = true;
+    });
+    const next = { generation: 2, executed: false };
+    const read = async () => ({ ...(await ports.ledger.read()), ...(isFollowed ? next : {}) });
+    await execute({ ...ports, ledger: { ...ports.ledger, read } }, state, decisionOf(['general-1']));
+    expect(cluster.claims()).toEqual([]);
   });
 
   test('marks nothing again of what was to go', async () => {

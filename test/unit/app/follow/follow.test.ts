@@ -98,6 +98,13 @@ describe('a claim that has no machine yet', () => {
     expect([stateOf('c'), launches().length, reasons(), azure.deleted]).toEqual(['leaving', 1, ['LaunchTimeout'], []]);
   });
 
+  test('is given up in time though Azure shows a machine that it could not make', async () => {
+    const { look, stateOf, launches, outside } = following({ providerID: null, withMachine: true });
+    outside.observe = (found) => ({ kind: 'failed', machine: found, refusal: null, reason: 'Failed', message: 'no' });
+    expect((await look(5 * MINUTE_MS + 1)).kind).toBe('ended');
+    expect([stateOf('c'), launches()]).toEqual(['leaving', []]);
+  });
+
   test('says why it is given up, for the relay to count, and nothing where its node was deleted [J05]', async () => {
     const { look, server } = following({ providerID: null });
     const givenUp = () => server.get('nodeclaims', 'c')?.metadata.annotations?.['nodewright.dev/given-up'];

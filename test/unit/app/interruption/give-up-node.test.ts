@@ -51,6 +51,15 @@ describe('a machine that Azure takes back', () => {
     expect([stateOf('c'), leavingPods()]).toEqual(['leaving', ['p-0']]);
   });
 
+  test('is so by the earlier deadline that it has, also where its claim cannot be written', async () => {
+    const { ports, outside, leavingPods } = running({ annotations: { [deadlineKey]: at(START + 20_000) } });
+    outside.onRequest = (request) => {
+      if (isStamp(request)) throw new RetryableError('busy');
+    };
+    await expect(interrupt(ports, longNotice())).rejects.toThrow('busy');
+    expect(leavingPods()).toEqual(['p-0']);
+  });
+
   test('is not removed itself: that is for when its pods have gone', async () => {
     const { ports, azure, server } = running();
     await interrupt(ports, notice());

@@ -490,8 +490,18 @@ describe('the claims of a snapshot [M02]', () => {
     expect(await readsAt(seen)).toBe(reads);
   });
 
-  test('count before the first decision', async () => {
-    expect(await readsAt(undefined, null)).toBe(0);
+  test('are read anew while no decision is known: those of a Lease that somebody has deleted are in no older one', async () => {
+    expect(await readsAt('100', null)).toBe(1);
+    const { ports, server, claims, addPod, clock } = cluster('a');
+    const { nodeClaims } = await ports.snapshots.list();
+    await provision(ports);
+    for (const { metadata } of server.list('leases')) {
+      server.remove('leases', `${metadata.namespace ?? ''}/${metadata.name}`);
+    }
+    addPod('b', '100m');
+    clock.advance(10_000);
+    await provision(withSnapshot(ports, { ...(await ports.snapshots.list()), nodeClaims }));
+    expect(claims()).toHaveLength(1);
   });
 });
 

@@ -89,6 +89,17 @@ describe('a node that was marked', () => {
     }
   });
 
+  test('stays where a clock marked it that is ahead by more than it would wait', () => {
+    const [one] = begunIn(half(marked('b')).provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    const markedAt = (sinceMs: number) => judgeBegun({ ...one, sinceMs }, look(half(marked('b'))));
+    expect(markedAt(NOW + 10 * 60_000)).toEqual({ kind: 'wait', for: 'the scheduler to see the taint' });
+    expect(markedAt(NOW + 10 * 60_000 + 1)).toEqual({
+      kind: 'take-back',
+      why: 'it was marked by a clock that is ahead',
+    });
+  });
+
   test('waits for a view from five seconds after the mark, to the millisecond', () => {
     expect(judged(half(marked('b')), { seenMs: SINCE + 4_999 })).toMatchObject({ kind: 'wait' });
     expect(judged(half(marked('b')), { seenMs: SINCE + 5_000 })).toMatchObject({ kind: 'remove' });
