@@ -87,8 +87,8 @@ const SEEDS = ['a', 'b', 'd'].map((one) => `one-for-one-${one}`);
  * Open: at the second look the pods of two Deployments on two nodes are divided otherwise than at the first, and would need one more; one of the
  * nodes goes then, and the other is followed by three. It depends on the order of arrivals. This fails once it is mended: then it goes above.
  */
-test.fails('two Deployments are replaced one for one: SEED=one-for-one-c', { timeout: TIMEOUT_MS }, async () => {
-  const found = await drift('one-for-one-c', [
+test.fails('two Deployments are replaced one for one: SEED=one-for-one-f', { timeout: TIMEOUT_MS }, async () => {
+  const found = await drift('one-for-one-f', [
     { nodes: 2, perNode: 3 },
     { nodes: 2, perNode: 2 },
   ]);
