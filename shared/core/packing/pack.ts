@@ -40,6 +40,8 @@ const MANY_ITEMS = 25;
 const FEW_PODS = 60;
 /** Items times pods: with more, a packing of one node after another takes longer than rounding fractions. */
 const MOST_ITEMS_TIMES_PODS = 2_000_000;
+/** Up to so many, one simple packing takes a second; it costs up to a tenth less than rounded fractions, which nothing betters then. */
+const MOST_TO_CONSTRUCT = 5_000_000;
 /** The best on average of those tried, 10 to 160. */
 const STEEPNESS = 40;
 
@@ -176,11 +178,16 @@ function packKinds(part: Part, fluid: Float64Array): BoundedPacking {
   return { ...improve(own, first, fluid), left: first.left };
 }
 
-/** Of many kinds, node after node around what is hard to place; where that takes too long, fractions are rounded. */
+/** Of many kinds, node after node around what is hard to place; where that takes too long, fractions are rounded, or what is cheaper. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
-  const { flat, items, work } = part;
-  const first = isMany(part) ? (seeded(part, fluid) ?? rounded(part)) : null;
-  return first ?? construct(flat, items, { worth: fluid, work });
+  const { flat, items, demand, work } = part;
+  const around = isMany(part) ? seeded(part, fluid) : null;
+  if (around !== null) return around;
+  const first = isMany(part) ? rounded(part) : null;
+  if (first !== null && flat.items * podsOf(demand) > MOST_TO_CONSTRUCT) return first;
+  const constructed = construct(flat, items, { worth: fluid, work });
+  const isWhole = !constructed.left.some((count) => count > 0);
+  return first === null || (isWhole && constructed.cost < first.cost) ? constructed : first;
 }
 
 function seeded({ flat, demand, work }: Part, fluid: Float64Array): Packing | null {
