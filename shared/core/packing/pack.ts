@@ -42,6 +42,8 @@ const FEW_PODS = 60;
 const MOST_KINDS = 100;
 /** Items times pods: with more, a packing of one node after another takes longer than rounding fractions. */
 const MOST_ITEMS_TIMES_PODS = 2_000_000;
+/** Up to so many, one simple packing takes a second; it costs up to a tenth less than rounded fractions, which nothing betters then. */
+const MOST_TO_CONSTRUCT = 5_000_000;
 /** The best on average of those tried, 10 to 160. */
 const STEEPNESS = 40;
 
@@ -178,18 +180,26 @@ function packKinds(part: Part, fluid: Float64Array): BoundedPacking {
   return { ...improve(own, first, fluid), left: first.left };
 }
 
-/** Of many kinds, node after node around what is hard to place; where there are so many that a node has few of each, or none at all, by fractions. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
   const { flat, items, work } = part;
-  const first = isMany(part) ? cheapestOf(seeded(part, fluid), flat.items) : null;
-  return first ?? construct(flat, items, { worth: fluid, work });
+  const found = isMany(part) ? firstOfMany(part, fluid) : null;
+  return found ?? construct(flat, items, { worth: fluid, work });
+}
 
-  function cheapestOf(packed: Packing | null, kinds: number): Packing | null {
-    // Fractions know of no limit per node: with many of them they take long and come out dearer.
-    const areFree = kinds > MOST_KINDS && flat.perNode.every((most) => most === Infinity);
-    const byFractions = packed === null || areFree ? rounded(part) : null;
-    return byFractions === null || (packed !== null && packed.cost <= byFractions.cost) ? packed : byFractions;
-  }
+/**
+ * Of many kinds: node after node around what is hard to place. Where kinds are so many that a node has few of each, fractions are tried too;
+ * where there are so many that the first takes too long, fractions and a simple packing.
+ */
+function firstOfMany(part: Part, fluid: Float64Array): Packing | null {
+  const { flat, items, demand, work } = part;
+  const around = seeded(part, fluid);
+  // Fractions know of no limit per node: with many of them they take long and come out dearer.
+  const areFree = flat.items > MOST_KINDS && flat.perNode.every((most) => most === Infinity);
+  const byFractions = around === null || areFree ? rounded(part) : null;
+  const isQuick = flat.items * podsOf(demand) <= MOST_TO_CONSTRUCT;
+  const simple = around === null && isQuick ? construct(flat, items, { worth: fluid, work }) : null;
+  const whole = simple?.left.some((count) => count > 0) === true ? null : simple;
+  return [around, byFractions, whole].reduce((a, b) => (a === null || (b !== null && b.cost < a.cost) ? b : a));
 }
 
 function seeded({ flat, demand, work }: Part, fluid: Float64Array): Packing | null {

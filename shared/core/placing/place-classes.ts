@@ -105,7 +105,9 @@ function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
 function groupsOf(rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
   return [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : [{ need: rule.need, pods: own, perNode: rule.perNode, within: null, split: null }];
+    return rule === null
+      ? []
+      : [{ need: rule.need, pods: own, perNode: rule.perNode, within: null, settles: null, split: null }];
   });
 }
 
@@ -123,11 +125,11 @@ function placeBulk(
   pods: ReadonlyArray<Pod>,
 ): ReadonlyArray<Pod> {
   if (pods.length === 0) return [];
-  const loads = new Map<string, number>();
-  const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
+  const ruled = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : assignDomains(workspace, rule, fillHoles(workspace, rule.need, own), loads);
+    return rule === null ? [] : [{ rule, pods: fillHoles(workspace, rule.need, own) }];
   });
+  const groups = assignDomains(workspace, ruled);
   const assigned = new Set(groups.flatMap((group) => group.pods));
   const held = new Set(workspace.claims.flatMap((claim) => claim.pods));
   const unassigned = pods.filter((pod) => !assigned.has(pod) && !held.has(pod));

@@ -25,7 +25,7 @@ const { catalog } = catalogsOf(readShippedSizes('westeurope'), {
 const workspace = workspaceFor(compileInput({ ...bare, catalog }, bare.cluster.pods));
 for (const [index, own] of Map.groupBy(bare.cluster.pods, ({ shape: one }) => one)) {
   const rule = bulkRuleOf(workspace, index);
-  if (rule !== null) placeInBulk(workspace, assignDomains(workspace, rule, own, new Map()), { left: 1 });
+  if (rule !== null) placeInBulk(workspace, assignDomains(workspace, [{ rule, pods: own }]), { left: 1 });
 }
 for (let run = 0; run < 3; run++) {
   const explain = cheaperExplainer(workspace);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import { input, pods, pool, shape, size, spec } from '../../kit/core/build.ts';
+import { input, offering, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../../kit/core/build.ts';
 import { planned } from '../../kit/core/render.ts';
 
 /**
@@ -27,7 +27,9 @@ function onPort(...ports: ReadonlyArray<number>): Partial<PodSpec> {
 
 /** The shapes of the pods on a node, as a line of a plan has it. */
 function shapesIn(line: string): ReadonlyArray<string> {
-  return [...line.matchAll(/s(?<shape>\d+)-/g)].map(({ groups }) => groups?.['shape'] ?? '').toSorted();
+  return [...line.matchAll(/s(?<shape>\d+)-/g)]
+    .map(({ groups }) => groups?.['shape'] ?? '')
+    .toSorted((a, b) => Number(a) - Number(b));
 }
 
 /** The nodes of a plan, each as the shapes of its pods. */
@@ -95,4 +97,83 @@ test('pods of a zone that each have a node for themselves share one that costs n
   const types = [D2, size('Standard_D4s_v5', 4, 16, 200_000)];
   const one = shape(spec('1500m', '2Gi', { topologySpreadConstraints: spread }), { app: 'x' });
   expect(shapesOn(plan({ types, shapes: [one], pods: pods(0, 6) }))).toEqual(['00', '00', '00']);
+});
+
+const apartIn = (app: string): Partial<PodSpec> => ({
+  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(app)] } },
+});
+const together = (app: string): Partial<PodSpec> => ({
+  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(app)] } },
+});
+
+/** Of every launch: where, and the shapes of its pods. */
+function zonesOf(lines: ReadonlyArray<string>): ReadonlyArray<string> {
+  return lines
+    .filter((line) => line.startsWith('launch'))
+    .map((line) => `${/westeurope-\d/.exec(line)?.[0] ?? ''} ${shapesOn([line]).join('')}`)
+    .toSorted();
+}
+
+/** D2 as it is, but at this price in each zone. */
+const pricedByZone = (...prices: ReadonlyArray<number>) => ({
+  ...D2,
+  offerings: prices.map((price, index) => offering(zones[index] ?? '', 'on-demand', price)),
+});
+
+test('a single pod that no zone may have two of is packed with others wherever they are', () => {
+  const pinned = shape(spec('1', '1Gi', { nodeSelector: { [zone]: zones[1] } }));
+  for (const rule of [apartIn, together]) {
+    const shapes = [pinned, shape(spec('1', '1Gi', rule('single')), { app: 'single' })];
+    expect(zonesOf(plan({ shapes, pods: [...pods(0, 1), ...pods(1, 1)] }))).toEqual(['westeurope-2 01']);
+  }
+});
+
+test('what its zone is stands fast for a single pod that no zone may have two of: one that comes later heeds it', () => {
+  // Of lower priority, and so planned after it, in a pool with limits.
+  const labels = { app: 'web' };
+  const shapes = [
+    shape(spec('1500m', '1Gi', { ...apartIn('web'), priority: 10 }), labels),
+    shape(spec('1500m', '1Gi', { ...apartIn('web'), priority: 1 }), labels),
+  ];
+  const nodePools = [pool('a', { limits: { cpu: '100' } })];
+  const lines = plan({ shapes, nodePools, pods: [...pods(0, 1), ...pods(1, 2)] });
+  expect(zonesOf(lines).map((line) => line.split(' ')[0])).toEqual([...zones]);
+});
+
+test('pods of which no zone may have two are in the cheapest zones', () => {
+  const shapes = [shape(spec('1', '1Gi', apartIn('web')), { app: 'web' })];
+  const types = [pricedByZone(300_000, 100_000, 200_000)];
+  expect(zonesOf(plan({ types, shapes, pods: pods(0, 2) }))).toEqual(['westeurope-2 0', 'westeurope-3 0']);
+});
+
+test('odd pods of a spread are in the cheapest zones', () => {
+  const topologySpreadConstraints = [
+    {
+      maxSkew: 1,
+      topologyKey: zone,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { app: 'web' } },
+    },
+  ];
+  const shapes = [shape(spec('1', '1Gi', { ...onPort(80), topologySpreadConstraints }), { app: 'web' })];
+  const types = [pricedByZone(110_000, 320_000, 80_000)];
+  expect(zonesOf(plan({ types, shapes, pods: pods(0, 2) }))).toEqual(['westeurope-1 0', 'westeurope-3 0']);
+});
+
+test('pods that must be in one zone are where pods are that can be in no other', () => {
+  const shapes = [
+    shape(spec('0', '100Mi', { nodeSelector: { [zone]: zones[2] } })),
+    shape(spec('500m', '1Gi', together('web')), { app: 'web' }),
+  ];
+  expect(zonesOf(plan({ shapes, pods: [...pods(0, 2), ...pods(1, 2)] }))).toEqual(['westeurope-3 0011']);
+});
+
+test('pods that must be in one zone are where the pool of most weight has one, however cheap others are', () => {
+  const nodePools = [
+    pool('heavy', { weight: 10, requirements: [onDemand, requirement(zone, 'In', zones[2])] }),
+    pool('light'),
+  ];
+  const shapes = [shape(spec('1', '1Gi', together('web')), { app: 'web' })];
+  const types = [pricedByZone(100_000, 100_000, 300_000)];
+  expect(zonesOf(plan({ types, nodePools, shapes, pods: pods(0, 2) }))).toEqual(['westeurope-3 00']);
 });

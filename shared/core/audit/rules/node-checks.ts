@@ -174,20 +174,22 @@ function portsOf(spec: PodSpec): ReadonlyArray<readonly [string, string]> {
 }
 
 function checkPorts(node: FinalNode, missing: ReadonlyArray<AuditedDaemon>, needsOf: NeedsOf): ReadonlyArray<Finding> {
-  const taken: Array<{ readonly port: string; readonly ip: string; readonly planned: boolean }> = [];
+  const pods: Array<{ readonly ports: ReadonlyArray<readonly [string, string]>; readonly planned: boolean }> = [];
   for (const { spec, running, leaving, planned } of node.pods.values()) {
-    for (const [port, ip] of needsOf(spec.spec).ports) {
-      for (let pod = 0; pod < Math.min(2, running + leaving); pod++) taken.push({ port, ip, planned: false });
-      for (let pod = 0; pod < Math.min(2, planned); pod++) taken.push({ port, ip, planned: true });
-    }
+    const { ports } = needsOf(spec.spec);
+    if (ports.length === 0) continue;
+    for (let pod = 0; pod < Math.min(2, running + leaving); pod++) pods.push({ ports, planned: false });
+    for (let pod = 0; pod < Math.min(2, planned); pod++) pods.push({ ports, planned: true });
   }
-  if (node.claim !== null) {
-    for (const { spec } of missing) {
-      for (const [port, ip] of portsOf(spec)) taken.push({ port, ip, planned: false });
-    }
-  }
-  const clash = taken.some((a, at) =>
-    taken.some((b, other) => other < at && (a.planned || b.planned) && a.port === b.port && sameAddress(a.ip, b.ip)),
+  if (node.claim !== null) pods.push(...missing.map(({ spec }) => ({ ports: portsOf(spec), planned: false })));
+  // What one pod takes of its own does not keep it off.
+  const clash = pods.some((one, at) =>
+    pods.some(
+      (other, before) =>
+        before < at &&
+        (one.planned || other.planned) &&
+        one.ports.some(([port, ip]) => other.ports.some(([same, its]) => port === same && sameAddress(ip, its))),
+    ),
   );
   return clash ? [fatal('host-port', `${node.name}: two pods use one host port`, subjectOf(node))] : [];
 }

@@ -21,6 +21,8 @@ export interface BulkGroup {
   readonly perNode: number;
   /** The domain these pods were assigned to; null when none of their rules names one. */
   readonly within: { readonly key: string; readonly domain: string } | null;
+  /** The label that rules look at, whose value a node of these pods must have for good, although any will do; null: none. */
+  readonly settles: string | null;
   /** How all pods of the spread were assigned; null when that cannot be changed. */
   readonly split: DomainSplit | null;
 }
@@ -98,32 +100,97 @@ function domainRuleOf(
   return key === null || isOf(key, 'offering') ? { spread, together, apart } : null;
 }
 
-/** Assigns pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
-export function assignDomains(
+/** Pods, and how they can be packed in bulk. */
+export interface RuledPods {
+  readonly rule: BulkRule;
+  readonly pods: ReadonlyArray<Pod>;
+}
+
+/**
+ * Assigns pods to the domains of their rules: spreads to the emptiest as far as maxSkew allows, then, knowing where all others are, those
+ * that must be in one, and those of which each has one. What finds no domain is not in any group.
+ */
+export function assignDomains(workspace: Workspace, all: ReadonlyArray<RuledPods>): ReadonlyArray<BulkGroup> {
+  const loads = new Map<string, number>();
+  const keys = new Set(all.flatMap(({ rule: { together, apart } }) => together?.key ?? apart ?? []));
+  for (const { rule, pods } of all) for (const key of keys) countPinned(workspace, { rule, pods }, key, loads);
+  const groups = new Map<RuledPods, ReadonlyArray<BulkGroup>>();
+  for (const one of all.toSorted((a, b) => turnOf(a.rule) - turnOf(b.rule))) {
+    groups.set(one, assignByRule(workspace, one, loads));
+  }
+  return all.flatMap((one) => groups.get(one) ?? []);
+}
+
+function turnOf({ together, apart }: BulkRule): number {
+  if (apart !== null) return 2;
+  return together === null ? 0 : 1;
+}
+
+/** Counts what can be in one domain only as there. */
+function countPinned(
   workspace: Workspace,
-  rule: BulkRule,
-  pods: ReadonlyArray<Pod>,
+  { rule: { need, spread, together, apart }, pods }: RuledPods,
+  key: string,
+  loads: Map<string, number>,
+): void {
+  if (spread !== null || together !== null || apart !== null) return;
+  const [domain, ...others] = domainsOf(workspace, key).filter((one) => canHost(workspace, need, { key, domain: one }));
+  if (domain !== undefined && others.length === 0) addLoad(loads, `${key}=${domain}`, need, pods.length);
+}
+
+/** By cores; pods that ask for none are there all the same. */
+function addLoad(loads: Map<string, number>, id: string, { shape }: Need, pods: number): void {
+  loads.set(id, (loads.get(id) ?? 0) + Math.max(1, at(shape.requests, 0)) * pods);
+}
+
+function assignByRule(
+  workspace: Workspace,
+  { rule, pods }: RuledPods,
   loads: Map<string, number>,
 ): ReadonlyArray<BulkGroup> {
   const { need, perNode, spread, together, apart } = rule;
+  const key = together?.key ?? apart;
+  if (key !== null && isOnlyOne(rule, pods)) return [{ need, pods, perNode, within: null, settles: key, split: null }];
   if (together !== null) return inOneDomain(workspace, { ...rule, together }, pods, loads);
-  if (apart !== null) return oneInEach(workspace, need, apart, pods);
-  if (spread === null) return [{ need, pods, perNode, within: null, split: null }];
+  if (apart !== null) return oneInEach(workspace, rule, apart, { pods, loads });
+  return spread === null
+    ? [{ need, pods, perNode, within: null, settles: null, split: null }]
+    : overDomains(workspace, { ...rule, spread }, pods, loads);
+}
+
+/** One pod of which no other is anywhere may be in any domain. */
+function isOnlyOne({ need: { terms, exclusions } }: BulkRule, pods: ReadonlyArray<Pod>): boolean {
+  const counters = [...terms.affinity, ...terms.antiAffinity, ...exclusions];
+  return pods.length === 1 && counters.every(({ total }) => total === 0);
+}
+
+function overDomains(
+  workspace: Workspace,
+  { need, perNode, spread }: BulkRule & { readonly spread: SpreadTerm },
+  pods: ReadonlyArray<Pod>,
+  loads: Map<string, number>,
+): ReadonlyArray<BulkGroup> {
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
   const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
+  const costs = new Map(domains.map((domain) => [domain, leastCost(workspace, { need, perNode }, { key, domain })]));
   const reachable = domains.filter((domain) => canHost(workspace, need, { key, domain }));
   const assigned = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
   for (const pod of pods) {
     const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
     const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
     const load = (domain: string): number => loads.get(domain) ?? 0;
+    const cost = (domain: string): LeastCost => costs.get(domain) ?? NOWHERE;
     const [domain] = allowed.toSorted(
-      (a, b) => (present.get(a) ?? 0) - (present.get(b) ?? 0) || load(a) - load(b) || byCodeUnit(a, b),
+      (a, b) =>
+        (present.get(a) ?? 0) - (present.get(b) ?? 0) ||
+        byWeightAndCost(cost(a), cost(b)) ||
+        load(a) - load(b) ||
+        byCodeUnit(a, b),
     );
     if (domain === undefined) break;
     present.set(domain, (present.get(domain) ?? 0) + self);
-    loads.set(domain, load(domain) + at(need.shape.requests, 0));
+    addLoad(loads, domain, need, 1);
     assigned.get(domain)?.push(pod);
   }
   const isFree = self === 1 && reachable.length > 1;
@@ -136,14 +203,13 @@ export function assignDomains(
       }
     : null;
   return [...assigned].flatMap(([domain, own]) =>
-    own.length === 0 && !isFree ? [] : [{ need, pods: own, perNode, within: { key, domain }, split }],
+    own.length === 0 && !isFree ? [] : [{ need, pods: own, perNode, within: { key, domain }, settles: null, split }],
   );
 }
 
 /**
- * All pods in the domain where such pods are; in none where there are several, or it can hold none. Where there are none yet, in the one in
- * which they cost least by what its sizes cost per resource, and of several that cost the same in the one with most such pods:
- * what one workload leaves free there, another can use.
+ * All pods in the domain where such pods are; in none where there are several, or it can hold none. Where there are none yet, in the one of
+ * `cheapestFirst`: what one workload leaves free there, another can use.
  */
 function inOneDomain(
   workspace: Workspace,
@@ -152,30 +218,57 @@ function inOneDomain(
   loads: Map<string, number>,
 ): ReadonlyArray<BulkGroup> {
   const taken = [...byDomain].flatMap(([domain, count]) => (count > 0 ? [domain] : []));
-  const all = taken.length > 0 ? taken : [...new Set(workspace.pools.flatMap((state) => domainsIn(state, key)))];
-  const costs = new Map(all.map((domain) => [domain, leastCost(workspace, need, { key, domain })]));
-  const costOf = (domain: string): number => costs.get(domain) ?? Infinity;
-  const loadOf = (domain: string): number => loads.get(`${key}=${domain}`) ?? 0;
-  const [domain] = all
-    .filter((one) => costOf(one) < Infinity)
-    .toSorted((a, b) => costOf(a) - costOf(b) || loadOf(b) - loadOf(a) || byCodeUnit(a, b));
+  const all = taken.length > 0 ? taken : domainsOf(workspace, key);
+  const [domain] = cheapestFirst(workspace, { need, perNode }, { key, domains: all, loads });
   if (domain === undefined || taken.length > 1) return [];
-  loads.set(`${key}=${domain}`, loadOf(domain) + at(need.shape.requests, 0) * pods.length);
-  return [{ need, pods, perNode, within: { key, domain }, split: null }];
+  addLoad(loads, `${key}=${domain}`, need, pods.length);
+  return [{ need, pods, perNode, within: { key, domain }, settles: null, split: null }];
 }
 
-/** A pod in each domain that has none yet; the others are in no group. */
-function oneInEach(workspace: Workspace, need: Need, key: string, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
+/** The domains that can hold pods of the need, those that pools of more weight have first, then the cheapest, then the one with most in it. */
+function cheapestFirst(
+  workspace: Workspace,
+  { need, perNode }: Pick<BulkRule, 'need' | 'perNode'>,
+  {
+    key,
+    domains,
+    loads,
+  }: {
+    readonly key: string;
+    readonly domains: ReadonlyArray<string>;
+    readonly loads: ReadonlyMap<string, number>;
+  },
+): ReadonlyArray<string> {
+  const costs = new Map(domains.map((domain) => [domain, leastCost(workspace, { need, perNode }, { key, domain })]));
+  const costOf = (domain: string): LeastCost => costs.get(domain) ?? NOWHERE;
+  const loadOf = (domain: string): number => (loads.get(`${key}=${domain}`) ?? 0) + (loads.get(domain) ?? 0);
+  return domains
+    .filter((one) => costOf(one).cost < Infinity)
+    .toSorted((a, b) => byWeightAndCost(costOf(a), costOf(b)) || loadOf(b) - loadOf(a) || byCodeUnit(a, b));
+}
+
+/** A pod in each domain that has none yet, the cheapest first; the others are in no group. */
+function oneInEach(
+  workspace: Workspace,
+  rule: BulkRule,
+  key: string,
+  { pods, loads }: { readonly pods: ReadonlyArray<Pod>; readonly loads: Map<string, number> },
+): ReadonlyArray<BulkGroup> {
+  const { need } = rule;
   const counters = [...need.terms.antiAffinity, ...need.exclusions].filter((counter) => counter.key === key);
-  const domains = [...new Set(workspace.pools.flatMap((state) => domainsIn(state, key)))].toSorted(byCodeUnit);
-  const free = domains.filter(
-    (domain) =>
-      counters.every((counter) => countIn(counter, domain) === 0) && canHost(workspace, need, { key, domain }),
+  const free = domainsOf(workspace, key).filter((domain) =>
+    counters.every((counter) => countIn(counter, domain) === 0),
   );
-  return free.flatMap((domain, index) => {
-    const own = pods.slice(index, index + 1);
-    return own.length === 0 ? [] : [{ need, pods: own, perNode: 1, within: { key, domain }, split: null }];
+  const cheapest = cheapestFirst(workspace, rule, { key, domains: free, loads });
+  return pods.slice(0, cheapest.length).map((pod, index): BulkGroup => {
+    const domain = cheapest[index] ?? '';
+    addLoad(loads, `${key}=${domain}`, need, 1);
+    return { need, pods: [pod], perNode: 1, within: { key, domain }, settles: null, split: null };
   });
+}
+
+function domainsOf({ pools }: Workspace, key: string): ReadonlyArray<string> {
+  return [...new Set(pools.flatMap((state) => domainsIn(state, key)))].toSorted(byCodeUnit);
 }
 
 function domainsIn(state: PoolState, key: string): ReadonlyArray<string> {
@@ -184,26 +277,45 @@ function domainsIn(state: PoolState, key: string): ReadonlyArray<string> {
   return source.values.filter((value) => value !== undefined);
 }
 
-/** What a pod of the need costs at least in the domain, were nodes sold in parts; Infinity where nothing holds one. */
+/** What a pod of the need costs in a domain at least, in pools of the most weight that can have it there. */
+interface LeastCost {
+  /** −Infinity where none can. */
+  readonly weight: number;
+  /** As if nodes were sold in parts, but for pods that have one each; Infinity where nothing holds one. */
+  readonly cost: number;
+}
+
 function leastCost(
   workspace: Workspace,
-  need: Need,
+  { need, perNode }: Pick<BulkRule, 'need' | 'perNode'>,
   within: { readonly key: string; readonly domain: string },
-): number {
-  let least = Infinity;
+): LeastCost {
+  let [weight, cost] = [-Infinity, Infinity];
+  // Heaviest first.
   for (const state of workspace.pools) {
+    if (state.pool.weight < weight) break;
     const offered = offeringsFor(workspace, state, { need, within });
     if (offered === null) continue;
+    weight = state.pool.weight;
     for (const type of state.pool.order) {
       const bits = at(offered, type);
       if (bits === 0) continue;
       const prices = state.pool.catalog.types[type]?.weighedPrices ?? new Float64Array();
       const bit = cheapestBit(prices, bits);
-      least = Math.min(least, at(prices, bit) * largestShareOf(state, type, bit, need.shape.requests));
+      const share = largestShareOf(state, type, bit, need.shape.requests);
+      cost = Math.min(cost, at(prices, bit) * Math.max(1 / perNode, share));
     }
   }
-  return least;
+  return { weight, cost };
 }
+
+/** Less than 0 where the first comes first: of more weight, or of as much and cheaper. */
+function byWeightAndCost(a: LeastCost, b: LeastCost): number {
+  if (a.weight !== b.weight) return a.weight > b.weight ? -1 : 1;
+  return a.cost === b.cost ? 0 : a.cost - b.cost;
+}
+
+const NOWHERE: LeastCost = { weight: -Infinity, cost: Infinity };
 
 /** How much of the node one pod takes of what it takes most of. */
 function largestShareOf({ usable }: PoolState, type: number, bit: number, requests: Float64Array): number {

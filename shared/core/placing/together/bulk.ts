@@ -8,6 +8,7 @@ import { packGroups } from './pack-groups.ts';
 import { byPorts, withOnePort, withPorts } from './shared-ports.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { holdingBits } from '../state/compile-shape.ts';
+import { keySourceOf, restrictTo } from '../../offerings/key-source.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
 import { narrow, settleOn, emptyClaim, settledValue, type ChosenOffering } from '../state/open-claim.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
@@ -231,7 +232,7 @@ function openAlike(
     for (const { group } of queued) addVector(claim.load, group.need.shape.requests, 1);
     const groups = new Set(queued.map(({ group }) => group));
     const id = [...groups].map(({ need, within }) => `${need.shape.index} ${within?.domain ?? ''}`).join('\n');
-    const offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
+    const offered = shared.get(id) ?? offeredTo(workspace, { state, chosen }, claim.load, groups);
     shared.set(id, offered);
     const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, offered, capacity);
     if (!held || ((at(offered, chosen.type) >> chosen.bit) & 1) === 0) {
@@ -250,10 +251,10 @@ function openAlike(
   return left;
 }
 
-/** The offerings of the pool that hold these pods together and meet the rules of all. */
+/** The offerings of the pool that hold these pods together and meet the rules of all, with what must be settled as the chosen one has it. */
 function offeredTo(
   workspace: Workspace,
-  state: PoolState,
+  { state, chosen }: Pick<BulkBin, 'state' | 'chosen'>,
   load: Float64Array,
   groups: ReadonlySet<BulkGroup>,
 ): Int32Array {
@@ -261,6 +262,11 @@ function offeredTo(
   for (const group of groups) {
     const own = offeringsFor(workspace, state, group);
     offered.forEach((mask, type) => (offered[type] = own === null ? 0 : mask & at(own, type)));
+  }
+  for (const key of new Set([...groups].flatMap(({ settles }) => settles ?? []))) {
+    const source = keySourceOf(state.pool, key);
+    const settled = source.kind === 'offering' ? source.values[chosen.bit] : undefined;
+    restrictTo(offered, source, (value) => value === settled);
   }
   const nothing = new Float64Array(load.length);
   for (const type of state.pool.order) {

@@ -391,6 +391,12 @@ test('the audit refuses a plan when two pods that it puts on a node use one host
   expect(judge({ ...beside(spec('1', '1Gi')), nominations: [onto('n', [a, b])] })).toEqual([]);
 });
 
+test('a port that one pod takes on one address and on all of them is its own', () => {
+  const both: PodSpec = { containers: [{ ports: [{ hostPort: 80 }, { hostPort: 80, hostIP: '10.0.0.1' }] }] };
+  expect(judge(beside(both))).toEqual([]);
+  expect(judge(beside(both, port(80, '10.0.0.2')))).toEqual([clash]);
+});
+
 test('a port of a pod that is going is still taken', () => {
   const going = [a, b, ...there.map((pod) => ({ ...pod, deleting: true }))];
   expect(judge(changed(beside(port(80), port(80)), { cluster: { pods: going } }))).toEqual([clash]);
