@@ -130,6 +130,8 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
     const what = `${textFact(event, 'act')} ${textFact(event, 'name')}`;
     return bad(`${denierOf(event)} forbids Nodewright to ${what}${because(event, 'reason')}`);
   },
+  'write-failing': (event) =>
+    warn(`Writes about ${textFact(event, 'name')} keep failing; it is left alone for a while${because(event, 'why')}`),
   'event-lost': (event) =>
     warn(`An event about ${textFact(event, 'name')} could not be written${because(event, 'why')}`),
   'surplus-deleted': (event) => plain(`${nodeOf(event)} was surplus in its static NodePool, and is removed.`),

@@ -42,7 +42,9 @@ export async function readWorld(world: World): Promise<ReadWorld> {
   const catalogs = catalogsIn(world.region, world.evictionsPerHour);
   const policy = { ...KARPENTER_POLICY, minValuesPolicy: world.minValuesPolicy };
   const told = createRecentReports();
-  const ports = { policy, catalogs, deviceSelectors: null, now: () => NOW_MS, told } as unknown as Ports;
+  // Before the first decision claims are read anew.
+  const kubernetes = { list: () => Promise.resolve(snapshot.nodeClaims) };
+  const ports = { policy, catalogs, kubernetes, deviceSelectors: null, now: () => NOW_MS, told } as unknown as Ports;
   const { input } = await gatherFrom(ports, FIRST_LEDGER, snapshot);
   const [nodeClass] = snapshot.nodeClasses;
   if (nodeClass === undefined) throw new Error('a world has a class');
