@@ -69,6 +69,25 @@ test(
   },
 );
 
+test('a port on two addresses binds nobody to two nodes, also where others take it on all of them', () => {
+  const workload = {
+    cpu: 500,
+    memory: 1024,
+    count: 1,
+    app: 'web',
+    skew: null,
+    apart: null,
+    together: false,
+    zone: null,
+  };
+  const workloads = [null, null, '10.0.0.1', '10.0.0.2'].map((ip) => ({ ...workload, ports: [{ port: 80, ip }] }));
+  const sizes = [{ cpu: 2_000, memory: 8_192, pods: 30, prices: [10, 10, 10] }];
+  const world = { sizes, workloads, daemons: [], nodes: [] };
+  const { cost, lowerBound } = planProvisioning(inputOf(world, ENOUGH), instant(0));
+  expect(costOfNodes(world, cheapestBelow(world, Infinity) ?? [])).toBe(30);
+  expect([cost, lowerBound <= 30]).toEqual([30, true]);
+});
+
 /** What the draws showed, where somebody asks. */
 function tell(what: string, about: object): void {
   if (process.env['TELL_DRAWS'] === '1') process.stdout.write(`${what} ${JSON.stringify(about)}\n`);
