@@ -83,16 +83,15 @@ export function boundProblem(
   const { items, members } = mergeAlike(groups, bins);
   // A port on one address may share a node with the same on another.
   const ports = sharedPorts(groups, isOnAllAddresses).slice(0, MOST_SHARED_PORTS);
-  const onAll = groups.map(({ need }) => (need.shape.ports.every(isOnAllAddresses) ? { need } : undefined));
   const merged = bins.map(({ usable, price, admits }): PackingBin => ({
     usable: withOnePort(usable, ports.length),
     price,
     admits: flagsOf(members, ([first = 0]) => admits[first] === 1),
   }));
-  const taking = items.map((item, index) => ({
-    ...item,
-    requests: withPorts(item.requests, onAll[members[index]?.[0] ?? 0], ports),
-  }));
+  const taking = withPorts(items, ports, (item) => {
+    const group = groups[members[item]?.[0] ?? 0];
+    return group?.need.shape.ports.every(isOnAllAddresses) === true ? group : undefined;
+  });
   return { problem: { width: width + ports.length, items: taking, bins: merged }, members, ports: ports.length };
 }
 

@@ -13,7 +13,7 @@ import {
 } from './one-by-one/place.ts';
 import { largestFirst } from './state/pod-order.ts';
 import type { Workspace } from './state/workspace.ts';
-import { bulkRuleOf, assignDomains, type BulkGroup, type BulkRule } from './together/bulk-groups.ts';
+import { ANYWHERE, bulkRuleOf, assignDomains, type BulkGroup, type BulkRule } from './together/bulk-groups.ts';
 import { trimUneven } from './together/bulk-trim.ts';
 import { placeInBulk, type SolvedProblem } from './together/bulk.ts';
 import { fillExisting } from './together/fill-existing.ts';
@@ -105,9 +105,7 @@ function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
 function groupsOf(rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
   return [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null
-      ? []
-      : [{ need: rule.need, pods: own, perNode: rule.perNode, within: null, settles: null, split: null }];
+    return rule === null ? [] : [{ need: rule.need, pods: own, perNode: rule.perNode, ...ANYWHERE }];
   });
 }
 

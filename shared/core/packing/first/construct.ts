@@ -23,34 +23,38 @@ interface Construction {
   readonly buffers: FillBuffers;
 }
 
-/**
- * Buys the node with the most worth per price, as often as it fits, until no pod is left. Along the way it remembers the
- * cheapest point at which one more node could have held all the rest, and ends there if that was best.
- */
+/** Buys the node with the most worth per price, as often as it fits, until no pod is left. */
 export function construct(flat: FlatProblem, items: ReadonlyArray<PackingItem>, guidance: Guidance): Packing {
   const left = Float64Array.from(items, ({ count }) => count);
   const buffers = { free: new Float64Array(flat.width), counts: new Int32Array(flat.items), work: guidance.work };
   const construction: Construction = { flat, guidance, left, buffers };
+  return buyInTurn(flat, left, () => bestNode(construction));
+}
+
+/**
+ * Buys what `next` names until no pod is left, or it names none; takes the pods out of `left` in place. Along the way it remembers the
+ * cheapest point at which one more node could have held all the rest, and ends there if that was best.
+ */
+export function buyInTurn(flat: FlatProblem, left: Float64Array, next: () => PackedNode | null): Packing {
   const nodes: Array<PackedNode> = [];
   let cost = 0;
-  let ending: { readonly cost: number; readonly nodes: ReadonlyArray<PackedNode> } | null = null;
+  let ending: Pick<Packing, 'nodes' | 'cost'> | null = null;
   // Each round takes at least one pod, and usually the last of an item: twice the items and a margin is never reached.
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS && left.some((count) => count > 0); round++) {
     const last = cheapestHolding(flat, left);
     if (last !== -1 && (ending === null || cost + at(flat.prices, last) < ending.cost)) {
       const rest = { bin: last, counts: Int32Array.from(left), times: 1 };
       ending = { cost: cost + at(flat.prices, last), nodes: [...nodes, rest] };
     }
-    const node = bestNode(construction);
+    const node = next();
     if (node === null) break;
     nodes.push(node);
     cost += at(flat.prices, node.bin) * node.times;
     node.counts.forEach((count, item) => (left[item] = at(left, item) - count * node.times));
-    if (!left.some((count) => count > 0)) break;
   }
   const stranded = Int32Array.from(left);
   if (ending !== null && (ending.cost < cost || stranded.some((count) => count > 0))) {
-    return { nodes: ending.nodes, cost: ending.cost, left: new Int32Array(flat.items) };
+    return { ...ending, left: new Int32Array(flat.items) };
   }
   return { nodes, cost, left: stranded };
 }

@@ -5,7 +5,7 @@ import { relaxedValue, relaxKnapsack } from '../knapsack/relax-knapsack.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import type { PackedNode, Packing } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
-import { cheapestHolding, timesWithin } from './construct.ts';
+import { buyInTurn, cheapestHolding, timesWithin } from './construct.ts';
 
 /** What is packed, and by which values. */
 export interface Seeding {
@@ -28,33 +28,18 @@ const STEP = 1e-3;
 
 /**
  * Buys node after node, each for one pod of the item that is worth most of what is left and for what goes best with it, in the size that
- * is worth most per price then. So the pods that are hard to place have their pick of the others. Remembers, as `construct`, where one
- * more node could have held all the rest. Null where work ends before all are packed, or one of them fits no bin.
+ * is worth most per price then. So the pods that are hard to place have their pick of the others. Null where work ends before all are packed, or one of them fits no bin.
  */
 export function packSeeded(flat: FlatProblem, { demand, worth, work }: Seeding): Packing | null {
-  const left = Float64Array.from(demand);
+  const left = demand.slice();
   const run: Run = { flat, worth, work, left, reach: new Float64Array(flat.bins).fill(Infinity) };
-  const none = new Int32Array(flat.items);
-  const nodes: Array<PackedNode> = [];
-  let cost = 0;
-  let ending: Pick<Packing, 'nodes' | 'cost'> | null = null;
   const seeds = [...demand.keys()].toSorted((a, b) => at(worth, b) - at(worth, a) || a - b);
-  for (const seed of seeds) {
-    // Each turn packs at least one pod of the item.
-    while (at(left, seed) > 0) {
-      const last = cheapestHolding(flat, left);
-      if (last !== -1 && (ending === null || cost + at(flat.prices, last) < ending.cost)) {
-        const rest = { bin: last, counts: Int32Array.from(left), times: 1 };
-        ending = { cost: cost + at(flat.prices, last), nodes: [...nodes, rest] };
-      }
-      const node = work.left > 0 ? bestAround(run, seed) : null;
-      if (node === null) return ending === null ? null : { ...ending, left: none };
-      nodes.push(node);
-      cost += at(flat.prices, node.bin) * node.times;
-      node.counts.forEach((count, item) => (left[item] = at(left, item) - count * node.times));
-    }
-  }
-  return ending !== null && ending.cost < cost ? { ...ending, left: none } : { nodes, cost, left: none };
+  let turn = 0;
+  const packing = buyInTurn(flat, left, () => {
+    while (at(left, seeds[turn] ?? 0) === 0) turn++;
+    return work.left > 0 ? bestAround(run, seeds[turn] ?? 0) : null;
+  });
+  return packing.left.some((count) => count > 0) ? null : packing;
 }
 
 interface Run {

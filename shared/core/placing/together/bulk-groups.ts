@@ -6,7 +6,7 @@ import { cheapestBit, takesReserved } from '../../offerings/compile-pool.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
 import type { Need, PoolOption } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
-import { isOnAllNodes, keySourceOf, restrictTo, sourceFor } from '../../offerings/key-source.ts';
+import { domainsOn, isOnAllNodes, keySourceOf, restrictTo, sourceFor } from '../../offerings/key-source.ts';
 import { settledValue } from '../state/open-claim.ts';
 import type { KeySource, PoolState } from '../../offerings/pool-state.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
@@ -26,6 +26,9 @@ export interface BulkGroup {
   /** How all pods of the spread were assigned; null when that cannot be changed. */
   readonly split: DomainSplit | null;
 }
+
+/** Of a group that may be in any domain. */
+export const ANYWHERE = { within: null, settles: null, split: null } as const;
 
 /** What one spread has in each of its domains. */
 export interface DomainSplit {
@@ -150,11 +153,11 @@ function assignByRule(
 ): ReadonlyArray<BulkGroup> {
   const { need, perNode, spread, together, apart } = rule;
   const key = together?.key ?? apart;
-  if (key !== null && isOnlyOne(rule, pods)) return [{ need, pods, perNode, within: null, settles: key, split: null }];
+  if (key !== null && isOnlyOne(rule, pods)) return [{ need, pods, perNode, ...ANYWHERE, settles: key }];
   if (together !== null) return inOneDomain(workspace, { ...rule, together }, pods, loads);
   if (apart !== null) return oneInEach(workspace, rule, apart, { pods, loads });
   return spread === null
-    ? [{ need, pods, perNode, within: null, settles: null, split: null }]
+    ? [{ need, pods, perNode, ...ANYWHERE }]
     : overDomains(workspace, { ...rule, spread }, pods, loads);
 }
 
@@ -173,14 +176,13 @@ function overDomains(
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
   const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
-  const costs = new Map(domains.map((domain) => [domain, leastCost(workspace, { need, perNode }, { key, domain })]));
-  const reachable = domains.filter((domain) => canHost(workspace, need, { key, domain }));
+  const cost = costsIn(workspace, { need, perNode }, { key, domains });
+  const reachable = domains.filter((domain) => cost(domain).weight > -Infinity);
   const assigned = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
   for (const pod of pods) {
     const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
     const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
     const load = (domain: string): number => loads.get(domain) ?? 0;
-    const cost = (domain: string): LeastCost => costs.get(domain) ?? NOWHERE;
     const [domain] = allowed.toSorted(
       (a, b) =>
         (present.get(a) ?? 0) - (present.get(b) ?? 0) ||
@@ -203,7 +205,7 @@ function overDomains(
       }
     : null;
   return [...assigned].flatMap(([domain, own]) =>
-    own.length === 0 && !isFree ? [] : [{ need, pods: own, perNode, within: { key, domain }, settles: null, split }],
+    own.length === 0 && !isFree ? [] : [{ need, pods: own, perNode, ...ANYWHERE, within: { key, domain }, split }],
   );
 }
 
@@ -222,7 +224,7 @@ function inOneDomain(
   const [domain] = cheapestFirst(workspace, { need, perNode }, { key, domains: all, loads });
   if (domain === undefined || taken.length > 1) return [];
   addLoad(loads, `${key}=${domain}`, need, pods.length);
-  return [{ need, pods, perNode, within: { key, domain }, settles: null, split: null }];
+  return [{ need, pods, perNode, ...ANYWHERE, within: { key, domain } }];
 }
 
 /** The domains that can hold pods of the need, those that pools of more weight have first, then the cheapest, then the one with most in it. */
@@ -239,8 +241,7 @@ function cheapestFirst(
     readonly loads: ReadonlyMap<string, number>;
   },
 ): ReadonlyArray<string> {
-  const costs = new Map(domains.map((domain) => [domain, leastCost(workspace, { need, perNode }, { key, domain })]));
-  const costOf = (domain: string): LeastCost => costs.get(domain) ?? NOWHERE;
+  const costOf = costsIn(workspace, { need, perNode }, { key, domains });
   const loadOf = (domain: string): number => (loads.get(`${key}=${domain}`) ?? 0) + (loads.get(domain) ?? 0);
   return domains
     .filter((one) => costOf(one).cost < Infinity)
@@ -263,18 +264,14 @@ function oneInEach(
   return pods.slice(0, cheapest.length).map((pod, index): BulkGroup => {
     const domain = cheapest[index] ?? '';
     addLoad(loads, `${key}=${domain}`, need, 1);
-    return { need, pods: [pod], perNode: 1, within: { key, domain }, settles: null, split: null };
+    return { need, pods: [pod], perNode: 1, ...ANYWHERE, within: { key, domain } };
   });
 }
 
+/** The values of the key that any offering of a pool has. */
 function domainsOf({ pools }: Workspace, key: string): ReadonlyArray<string> {
-  return [...new Set(pools.flatMap((state) => domainsIn(state, key)))].toSorted(byCodeUnit);
-}
-
-function domainsIn(state: PoolState, key: string): ReadonlyArray<string> {
-  const source = keySourceOf(state.pool, key);
-  if (source.kind !== 'offering') return [];
-  return source.values.filter((value) => value !== undefined);
+  const all = pools.flatMap(({ pool }) => domainsOn(pool, key, { named: [], alternatives: null }));
+  return [...new Set(all)].toSorted(byCodeUnit);
 }
 
 /** What a pod of the need costs in a domain at least, in pools of the most weight that can have it there. */
@@ -283,6 +280,16 @@ interface LeastCost {
   readonly weight: number;
   /** As if nodes were sold in parts, but for pods that have one each; Infinity where nothing holds one. */
   readonly cost: number;
+}
+
+/** By domain, worked out once. */
+function costsIn(
+  workspace: Workspace,
+  rule: Pick<BulkRule, 'need' | 'perNode'>,
+  { key, domains }: { readonly key: string; readonly domains: ReadonlyArray<string> },
+): (domain: string) => LeastCost {
+  const costs = new Map(domains.map((domain) => [domain, leastCost(workspace, rule, { key, domain })]));
+  return (domain) => costs.get(domain) ?? NOWHERE;
 }
 
 function leastCost(

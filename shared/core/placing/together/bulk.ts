@@ -72,10 +72,7 @@ function packTier(workspace: Workspace, weight: number, all: ReadonlyArray<BulkG
     usable: withOnePort(bin.usable, ports.length),
     admits: flagsOf(members, ([first = 0]) => bin.admits[first] === 1),
   }));
-  const taking = items.map((item, index) => ({
-    ...item,
-    requests: withPorts(item.requests, groups[members[index]?.[0] ?? 0], ports),
-  }));
+  const taking = withPorts(items, ports, (item) => groups[members[item]?.[0] ?? 0]);
   const problem = { width: width + ports.length, items: taking, bins: merged };
   const packing = packGroups({ problem, groups, members }, work);
   const queues = members.map((own) =>

@@ -16,7 +16,7 @@ import { cheapestNow } from '../state/joining.ts';
 import { type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../state/workspace.ts';
-import { countElsewhere, lookedAtKeys, settledValues } from './settled-alike.ts';
+import { areSettledAlike, countElsewhere, lookedAtKeys } from './settled-alike.ts';
 
 /** Pairs of kinds of claims that are looked at: all pairs of thirty kinds, a few hundredths of a second. */
 const MOST_PAIRS = 465;
@@ -154,13 +154,11 @@ const NOTHING = new Float64Array();
 function nodeForBoth(workspace: Workspace, one: OpenClaim, two: OpenClaim, keysOf: KeysOfShape): NodeForBoth | null {
   if (portsConflict(one.ports, two.ports)) return null;
   const keys = new Set([...one.pods, ...two.pods].flatMap(({ shape }) => keysOf(shape) ?? []));
-  const [own, others] = [settledValues(one, keys), settledValues(two, keys)];
-  if (own === null || others === null || [...own].some(([key, value]) => others.get(key) !== value)) return null;
+  if (!areSettledAlike(one, two, keys)) return null;
   const joint = jointOf(workspace, one, two);
   const found = cheapestNow(joint);
   if (found === null || !isNoWorse(found.chosen, one, two)) return null;
-  const both = settledValues({ ...joint, chosen: found.chosen }, keys);
-  if (both === null || [...both].some(([key, value]) => own.get(key) !== value)) return null;
+  if (!areSettledAlike(one, { ...joint, chosen: found.chosen }, keys)) return null;
   return { offered: joint.offered, bits: joint.bits, from: joint.from, ...found };
 }
 

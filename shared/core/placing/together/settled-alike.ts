@@ -18,15 +18,13 @@ function countersOf({ terms, exclusions }: Need): ReadonlyArray<Counter> {
   return [...terms.spread.map(({ counter }) => counter), ...terms.affinity, ...terms.antiAffinity, ...exclusions];
 }
 
-/** What the claim's labels are, by key; null where one is not settled. */
-export function settledValues(claim: OpenClaim, keys: ReadonlySet<string>): ReadonlyMap<string, string> | null {
-  const values = new Map<string, string>();
+/** Has each of the labels been settled on both, and on the same value? */
+export function areSettledAlike(one: OpenClaim, two: OpenClaim, keys: ReadonlySet<string>): boolean {
   for (const key of keys) {
-    const value = settledValue(claim, key);
-    if (value === null) return null;
-    values.set(key, value);
+    const value = settledValue(one, key);
+    if (value === null || settledValue(two, key) !== value) return false;
   }
-  return values;
+  return true;
 }
 
 /** What rules count on the one claim, they count on the other from now on. */

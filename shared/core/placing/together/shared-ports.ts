@@ -1,3 +1,4 @@
+import type { PackingItem } from '../../packing/problem/problem.ts';
 import type { HostPort } from '../../rules/host-ports.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import type { Need } from '../state/compile-shape.ts';
@@ -40,15 +41,18 @@ export function byPorts<T extends Taker>(
   };
 }
 
-/** The requests with one of each of `ports` that the pods take. */
+/** Items of groups with one of each of `ports` that their pods take. `taker`: of an item; none where what it takes does not count. */
 export function withPorts(
-  requests: Float64Array,
-  taker: Taker | undefined,
+  items: ReadonlyArray<PackingItem>,
   ports: ReadonlyArray<string>,
-): Float64Array {
-  if (ports.length === 0) return requests;
-  const own = new Set(taker === undefined ? [] : portsOf(taker));
-  return Float64Array.of(...requests, ...ports.map((port) => (own.has(port) ? 1 : 0)));
+  taker: (item: number) => Taker | undefined,
+): ReadonlyArray<PackingItem> {
+  if (ports.length === 0) return items;
+  return items.map((item, index) => {
+    const of = taker(index);
+    const own = new Set(of === undefined ? [] : portsOf(of));
+    return { ...item, requests: Float64Array.of(...item.requests, ...ports.map((port) => (own.has(port) ? 1 : 0))) };
+  });
 }
 
 /** What a node has, with one of each port. */
