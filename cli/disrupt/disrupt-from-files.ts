@@ -16,7 +16,7 @@ import type { DisruptOptions } from '../command.ts';
 import { isUsable, refuseMissingClasses } from '../input/missing-classes.ts';
 import { deviceSupport, inFlightOf, readCatalogs, readCluster, type PlanOutcome } from '../plan/plan-from-files.ts';
 import { renderJson, renderYaml } from '../documents/render-document.ts';
-import { renderCount } from '../render-count.ts';
+import { renderCount } from '../../shared/core/quantity/render-count.ts';
 import { renderDisruption } from './render-disruption.ts';
 import { toDisruptionDocument } from './to-disruption-document.ts';
 

@@ -1,7 +1,7 @@
 import { withCurrency } from '../../shared/core/quantity/render-usd.ts';
 import { PAGE_WIDTH } from '../plan/page-width.ts';
 import { cutColumn, textTable, wrapText } from '../plan/text-table.ts';
-import { renderCount } from '../render-count.ts';
+import { renderCount } from '../../shared/core/quantity/render-count.ts';
 import type { DisruptionDocument } from '../documents/disruption-format.ts';
 
 /** Hours of a month, as Azure's price calculator counts them. */

@@ -5,7 +5,7 @@ import { createAdmission, withHostPorts, type Admission } from './admit-pods.ts'
 import { titleOf, type CheckedObject } from './check/check-objects.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
-import { renderCount } from '../render-count.ts';
+import { renderCount } from '../../shared/core/quantity/render-count.ts';
 import { storageClassesOffline } from './storage-classes.ts';
 
 /** The cluster that was given, as the relay would publish it. */

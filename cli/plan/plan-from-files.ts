@@ -29,7 +29,7 @@ import { isUsable, refuseMissingClasses } from '../input/missing-classes.ts';
 import { readObjects } from '../input/objects.ts';
 import { readDocuments } from '../input/read/read-documents.ts';
 import { readSources } from '../input/read/read-sources.ts';
-import { renderCount } from '../render-count.ts';
+import { renderCount } from '../../shared/core/quantity/render-count.ts';
 import { fileProblem, WrongInputError } from '../wrong-input.ts';
 import { renderJson, renderYaml } from '../documents/render-document.ts';
 import { renderTable } from './render-table.ts';

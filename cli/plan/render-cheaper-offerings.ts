@@ -3,7 +3,7 @@ import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/mode
 import { renderCheaper } from '../../shared/core/telling/cheaper/render-cheaper.ts';
 import { plainCostOf, weighedPriceOf } from '../../shared/core/model/weighed-cost.ts';
 import { renderMoney } from '../../shared/core/quantity/render-usd.ts';
-import { renderCount } from '../render-count.ts';
+import { renderCount } from '../../shared/core/quantity/render-count.ts';
 import { sizeText, zoneText } from './offering-text.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import { wrapText } from './text-table.ts';

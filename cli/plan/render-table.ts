@@ -3,7 +3,7 @@ import type { LeftReason } from '../../shared/core/model/left-reason.ts';
 import { renderLeftReason } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 import { renderMoney, withCurrency } from '../../shared/core/quantity/render-usd.ts';
-import { renderCount } from '../render-count.ts';
+import { renderCount } from '../../shared/core/quantity/render-count.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import type { PlanDocument } from '../documents/plan-format.ts';
 import { renderCheaperOfferings } from './render-cheaper-offerings.ts';

@@ -27,7 +27,7 @@ export function createNodeMetrics(options: NodeMetricsOptions): { readonly rende
   return {
     render() {
       if (!isPublishing()) return '';
-      const nodes = [...objects('nodes')];
+      const nodes = Array.from(objects('nodes'), (node): Seen => ({ node, labels: labelsOf(node) }));
       const requested = requestsByNode(eachPod);
       const pods = podCount() > PODS_SHOWN_MAX ? null : podStates(eachPod, nodes);
       return [
@@ -45,7 +45,7 @@ export function createNodeMetrics(options: NodeMetricsOptions): { readonly rende
           'karpenter_nodes_current_lifetime_seconds',
           'gauge',
           'How long a node has existed.',
-          nodes.map((node): Sample => [labelsOf(node), ageSeconds(node, now())]),
+          nodes.map(({ node, labels }): Sample => [labels, ageSeconds(node, now())]),
         ),
         renderFamily(
           'karpenter_nodepools_cost_total',
@@ -78,14 +78,19 @@ function overheadOf({ status }: Node): Amounts {
   );
 }
 
-function perResource(nodes: ReadonlyArray<Node>, name: string, help: string, of: (node: Node) => Amounts): string {
-  const samples = nodes.flatMap((node) => {
-    const labels = labelsOf(node);
+function perResource(nodes: ReadonlyArray<Seen>, name: string, help: string, of: (node: Node) => Amounts): string {
+  const samples = nodes.flatMap(({ node, labels }) => {
     return [...of(node)].map(([resource, amount]): Sample => {
       return [{ ...labels, resource_type: resource.toLowerCase().replaceAll('-', '_') }, amount];
     });
   });
   return renderFamily(name, 'gauge', help, samples);
+}
+
+/** A node, and what all of its series are labelled with. */
+interface Seen {
+  readonly node: Node;
+  readonly labels: Labels;
 }
 
 /** Karpenter's well-known labels in snake case, as far as dashboards filter by them. */
@@ -159,17 +164,17 @@ function priceOf({ metadata: { annotations = {} } }: Node): number | null {
   return Number.isNaN(price) ? null : price;
 }
 
-function* costs(nodes: ReadonlyArray<Node>): Iterable<Sample> {
-  for (const [nodepool, own] of Map.groupBy(nodes, poolNameOf)) {
-    if (nodepool !== null) yield [{ nodepool }, own.reduce((sum, node) => sum + (priceOf(node) ?? 0), 0)];
+function* costs(nodes: ReadonlyArray<Seen>): Iterable<Sample> {
+  for (const [nodepool, own] of Map.groupBy(nodes, ({ node }) => poolNameOf(node))) {
+    if (nodepool !== null) yield [{ nodepool }, own.reduce((sum, { node }) => sum + (priceOf(node) ?? 0), 0)];
   }
 }
 
-function* prices(nodes: ReadonlyArray<Node>): Iterable<Sample> {
+function* prices(nodes: ReadonlyArray<Seen>): Iterable<Sample> {
   const shown = new Set<string>();
-  for (const node of nodes) {
+  for (const { node, labels } of nodes) {
     const price = priceOf(node);
-    const { instance_type = '', zone = '', capacity_type = '' } = labelsOf(node);
+    const { instance_type = '', zone = '', capacity_type = '' } = labels;
     const key = [instance_type, zone, capacity_type].join('/');
     if (price === null || shown.has(key)) continue;
     shown.add(key);
@@ -177,8 +182,8 @@ function* prices(nodes: ReadonlyArray<Node>): Iterable<Sample> {
   }
 }
 
-function podStates(eachPod: SnapshotBuilder['eachPod'], nodes: ReadonlyArray<Node>): ReadonlyArray<Sample> {
-  const byName = new Map(nodes.map((node) => [node.metadata.name, labelsOf(node)]));
+function podStates(eachPod: SnapshotBuilder['eachPod'], nodes: ReadonlyArray<Seen>): ReadonlyArray<Sample> {
+  const byName = new Map(nodes.map(({ node, labels }) => [node.metadata.name, labels]));
   const samples: Array<Sample> = [];
   eachPod(({ namespace, name, nodeName, running, ready, shape }) => {
     const of: Labels = byName.get(nodeName ?? '') ?? {};

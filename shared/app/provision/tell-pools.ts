@@ -1,5 +1,6 @@
 import type { Plan, PlannedClaim } from '../../core/model/plan.ts';
 import { plainCostOf } from '../../core/model/weighed-cost.ts';
+import { renderCount, renderFirst } from '../../core/quantity/render-count.ts';
 import { renderMoney } from '../../core/quantity/render-usd.ts';
 import { eventAboutPool } from '../tell/event-about.ts';
 import { publish } from '../tell/events.ts';
@@ -35,12 +36,7 @@ function renderNodes(claims: ReadonlyArray<PlannedClaim>, currency: string): str
   const sizes = [...Map.groupBy(claims, ({ offering }) => offering.instanceType)]
     .toSorted(([a, own], [b, other]) => other.length - own.length || (a < b ? -1 : 1))
     .map(([size, own]) => (own.length === 1 ? size : `${own.length} × ${size}`));
-  const more = sizes.length - SIZES_MAX;
-  const named = `${sizes.slice(0, SIZES_MAX).join(', ')}${more > 0 ? ` and ${counted(more, 'other size')}` : ''}`;
+  const named = renderFirst(sizes, SIZES_MAX, 'size');
   const pods = claims.reduce((sum, one) => sum + one.pods.length, 0);
-  return `${counted(claims.length, 'node')} (${named}) for ${counted(pods, 'pod')} at ${renderMoney(plainCostOf(claims), currency)} an hour`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${renderCount(claims.length, 'node')} (${named}) for ${renderCount(pods, 'pod')} at ${renderMoney(plainCostOf(claims), currency)} an hour`;
 }

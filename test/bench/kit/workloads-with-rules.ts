@@ -1,7 +1,7 @@
 import { CHARTS, HOST, ZONE, apart, spread } from '../../property/shipped/charts.ts';
 import { workload, type WorkloadManifest } from '../../property/shipped/drawn-workloads.ts';
 import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import { drawing } from './drawing.ts';
+import { drawingOf } from './drawing.ts';
 
 /** Workloads whose pods have rules about each other, as installations of well-known charts have, by name of the kind. */
 export const kinds: Readonly<Record<string, (seed: number, pods: number) => ReadonlyArray<WorkloadManifest>>> = {
@@ -27,7 +27,7 @@ interface Rules {
 const DEPLOYMENTS = 20;
 
 function drawn(seed: number, pods: number, rules: Rules): ReadonlyArray<WorkloadManifest> {
-  const draw = drawing(seed);
+  const draw = drawingOf(seed);
   const large = rules.apart.map((share) => Math.max(2, Math.round(share * pods)));
   const rest = pods - large.reduce((sum, count) => sum + count, 0);
   const weights = Array.from({ length: DEPLOYMENTS - large.length }, () => 0.2 + draw());
@@ -50,7 +50,7 @@ function drawn(seed: number, pods: number, rules: Rules): ReadonlyArray<Workload
 const LEFT_OUT = /inference|arm$|batch|idle|spark/;
 
 function ofCharts(seed: number, pods: number): ReadonlyArray<WorkloadManifest> {
-  const draw = drawing(seed);
+  const draw = drawingOf(seed);
   const known = CHARTS.filter(({ name }) => !LEFT_OUT.test(name));
   const made: Array<WorkloadManifest> = [];
   for (let count = 0; count < pods;) {

@@ -2,6 +2,7 @@ import type { Node } from '../../../shared/kubernetes/manifest.ts';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { drawing } from '../kit/drawing.ts';
 import { pricedWorkloads } from '../kit/priced-workloads.ts';
 
 /**
@@ -10,12 +11,7 @@ import { pricedWorkloads } from '../kit/priced-workloads.ts';
  */
 const [nodeCount = '500', wantedWorkload = '1000-', wantedVariant = ''] = process.argv.slice(2);
 
-/** The same numbers in every run (Park and Miller's generator). */
-function drawing(seed: number): () => number {
-  let state = seed;
-  return () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;
-}
-
+/** The same numbers in every run. */
 const draw = drawing(20_261);
 const nodes = Array.from({ length: Number(nodeCount) }, (_, index): Node => {
   const name = `node-${String(index).padStart(4, '0')}`;

@@ -7,7 +7,7 @@ import { plainPool, type PoolManifest } from '../../property/shipped/drawn-pools
 import { workload, type WorkloadManifest } from '../../property/shipped/drawn-workloads.ts';
 import { readWorld } from '../../property/shipped/read-world.ts';
 import { traceRequests, type TraceRequest } from '../../property/shipped/trace-requests.ts';
-import { drawing } from '../kit/drawing.ts';
+import { drawingOf } from '../kit/drawing.ts';
 import { kinds } from '../kit/workloads-with-rules.ts';
 
 /**
@@ -31,7 +31,7 @@ const ofTrace: Readonly<Record<string, (request: TraceRequest) => TraceRequest |
 /** So many requests, each at most once while there are others. */
 function sample(kind: string, count: number, seed: number): ReadonlyArray<WorkloadManifest> {
   const own = requests.flatMap((request) => ofTrace[kind]?.(request) ?? []);
-  const draw = drawing(seed);
+  const draw = drawingOf(seed);
   const keyed = own.map((request) => ({ request, key: draw() })).toSorted((a, b) => a.key - b.key);
   const many = Array.from({ length: Math.ceil(count / keyed.length) }, () => keyed).flat();
   return many.slice(0, count).map(({ request: { cpuMilli, memoryMib, gpus } }, index) => {

@@ -2,6 +2,7 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_WORK } from '../../../shared/core/model/provisioning-input.ts';
+import { drawing } from '../kit/drawing.ts';
 import { toInput, variants, type Deployment } from '../kit/priced-workloads.ts';
 
 /**
@@ -19,15 +20,9 @@ interface Attempt {
 
 const [kinds = '200', replicas = '5', draws = '3', wanted = ''] = process.argv.slice(2);
 
-/** The same numbers for the same seed, 0 to 1 (Park and Miller's generator). */
-function drawing(seed: number): () => number {
-  let state = 7_919 * seed + 1;
-  return () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;
-}
-
 /** 0.1 to 8 CPU and 0.5 to 16 GiB per CPU, small and large ones equally often by orders of magnitude. */
 function drawDeployments(seed: number): ReadonlyArray<Deployment> {
-  const draw = drawing(seed);
+  const draw = drawing(7_919 * seed + 1);
   const between = (least: number, most: number): number => least * (most / least) ** draw();
   return Array.from({ length: Number(kinds) }, (_, index): Deployment => {
     const cpuM = Math.round(between(100, 8_000));

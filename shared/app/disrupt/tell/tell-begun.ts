@@ -1,6 +1,7 @@
 import type { DisruptionStep } from '../../../core/disruption/plan/disruption-plan.ts';
 import type { Candidate } from '../../../core/disruption/second-look/begun.ts';
 import type { Plan } from '../../../core/model/plan.ts';
+import { renderCount, renderFirst } from '../../../core/quantity/render-count.ts';
 import { renderMoney } from '../../../core/quantity/render-usd.ts';
 import { renderOffering } from '../../../core/telling/cheaper/size-reason.ts';
 import { label } from '../../../contract/names.ts';
@@ -51,7 +52,7 @@ export async function tellBegun(
     }),
     ...pools.map((pool) => {
       const own = (perPool.get(pool.metadata.name) ?? []).map(({ node }) => node.metadata.name);
-      const message = `Decision ${begun.decision} removes ${named(own, 'node')}: ${renderBegun(begun, own, currency)}`;
+      const message = `Decision ${begun.decision} removes ${renderFirst(own, NAMED_MAX, 'node')}: ${renderBegun(begun, own, currency)}`;
       return eventAboutPool(pool, 'Normal', 'DisruptionPlanned', message);
     }),
   ];
@@ -61,7 +62,7 @@ export async function tellBegun(
 /** `Underutilized, saves $0.194 an hour; 3 pods move to node/a (2) and nodeclaim/b (1); replaced by …`: of some of the nodes that go together. */
 function renderBegun({ step, plan, claimNames }: BegunStep, nodes: ReadonlyArray<string>, currency: string): string {
   const others = step.remove.length - nodes.length;
-  const together = others === 0 ? '' : ` together with ${counted(others, 'other node')}`;
+  const together = others === 0 ? '' : ` together with ${renderCount(others, 'other node')}`;
   const gain =
     step.saved === 0
       ? ''
@@ -69,7 +70,7 @@ function renderBegun({ step, plan, claimNames }: BegunStep, nodes: ReadonlyArray
   const replacements = plan.claims.map(
     ({ offering }, index) => `nodeclaim/${claimNames[index] ?? ''}, ${renderOffering(offering, currency)}`,
   );
-  const comes = replacements.length === 0 ? '' : `; replaced by ${named(replacements, 'nodeclaim')}`;
+  const comes = replacements.length === 0 ? '' : `; replaced by ${renderFirst(replacements, NAMED_MAX, 'nodeclaim')}`;
   return `${step.reason}${gain}; ${renderMoves({ step, plan, claimNames }, nodes)}${comes}`;
 }
 
@@ -91,15 +92,5 @@ function renderMoves(
   const texts = [...counts]
     .toSorted(([a, own], [b, other]) => other.length - own.length || (a < b ? -1 : 1))
     .map(([place, own]) => `${place} (${own.length})`);
-  return `${counted(moving.length, 'pod')} ${moving.length === 1 ? 'moves' : 'move'} to ${named(texts, 'place')}`;
-}
-
-function named(names: ReadonlyArray<string>, noun: string): string {
-  const more = names.length - NAMED_MAX;
-  const shown = names.slice(0, NAMED_MAX).join(', ');
-  return more > 0 ? `${shown} and ${counted(more, `other ${noun}`)}` : shown;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${renderCount(moving.length, 'pod')} ${moving.length === 1 ? 'moves' : 'move'} to ${renderFirst(texts, NAMED_MAX, 'place')}`;
 }

@@ -1,4 +1,5 @@
 import { renderLeftReason } from '../../telling/reasons/render-left-reason.ts';
+import { renderCount } from '../../quantity/render-count.ts';
 import { renderMoney } from '../../quantity/render-usd.ts';
 import type { Brake, Rollout } from '../../model/disruption-input.ts';
 import type { KeptReason } from './kept-reason.ts';
@@ -22,15 +23,15 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
   'not-consolidatable': ({ consolidateAfter }) =>
     `its NodeClaim is not Consolidatable yet (consolidateAfter: ${consolidateAfter})`,
   'only-when-empty': ({ nodePool, pods }) =>
-    `NodePool ${nodePool} consolidates only empty nodes (WhenEmpty), and this node has ${countOf(pods, 'pod')}`,
+    `NodePool ${nodePool} consolidates only empty nodes (WhenEmpty), and this node has ${renderCount(pods, 'pod')}`,
   'unknown-price': ({ instanceType }) => `the price of its ${instanceType} is not known`,
   'pool-braked': ({ nodePool, brake }) => renderBrake(nodePool, brake),
   'node-budget': ({ nodePool, allowed, disrupting, error }) =>
     error === null
-      ? `the budgets of NodePool ${nodePool} allow ${countOf(allowed, 'disrupted node')} at a time, and ${disrupting === 1 ? '1 is' : `${disrupting} are`} being disrupted`
+      ? `the budgets of NodePool ${nodePool} allow ${renderCount(allowed, 'disrupted node')} at a time, and ${disrupting === 1 ? '1 is' : `${disrupting} are`} being disrupted`
       : `a budget of NodePool ${nodePool} cannot be read: ${error}`,
   'too-many-unhealthy': ({ unhealthy, nodes, nodePool }) =>
-    `${unhealthy} of ${countOf(nodes, 'node')} of NodePool ${nodePool} are unhealthy, too many for node repair to act`,
+    `${unhealthy} of ${renderCount(nodes, 'node')} of NodePool ${nodePool} are unhealthy, too many for node repair to act`,
   'pod-do-not-disrupt': ({ pod }) => `pod ${pod} is annotated karpenter.sh/do-not-disrupt`,
   'pod-budget': ({ budget, pod, known }) =>
     known
@@ -38,14 +39,14 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
       : `the status of PodDisruptionBudget ${budget} does not say whether pod ${pod} may be evicted`,
   'two-pod-budgets': ({ pod, budgets }) =>
     `pod ${pod} is selected by ${budgets.length} PodDisruptionBudgets (${budgets.join(', ')}), and Kubernetes does not evict such pods`,
-  'awaits-pods': ({ pods }) => `${countOf(pods, 'pending pod')} will be scheduled on it`,
+  'awaits-pods': ({ pods }) => `${renderCount(pods, 'pending pod')} will be scheduled on it`,
   'pods-first': () => 'nodes for pending pods are created first',
   'holds-buffer': ({ buffer }) => `it holds room for CapacityBuffer ${buffer}`,
   'pod-devices': ({ pod }) => `pod ${pod} uses devices, which another node may not have`,
   'no-place': ({ pod }) => `no other node has room for pod ${pod}`,
   'empty-first': () => 'only empty nodes have room for its pods, and those are removed first',
   'not-replaced': renderNotReplaced,
-  receives: ({ pods }) => `${countOf(pods, 'pod')} will move to it from nodes that are removed`,
+  receives: ({ pods }) => `${renderCount(pods, 'pod')} will move to it from nodes that are removed`,
   'not-worth': ({ saving, least }, currency) =>
     `removing it saves ${roundedMoney(saving, 'down', currency)} an hour for each pod that moves, and its NodePool requires ${roundedMoney(least, 'up', currency)} (annotation nodewright.dev/move-cost)`,
   'nothing-cheaper': () => 'no cheaper arrangement saves more than moving its pods would cost',
@@ -115,8 +116,4 @@ function roundedMoney(micro: number, rounding: 'up' | 'down', currency: string):
   const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(micro)))) - 2);
   const steps = rounding === 'up' ? Math.ceil(micro / step) : Math.floor(micro / step);
   return renderMoney(steps * step, currency);
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

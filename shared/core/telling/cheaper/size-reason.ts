@@ -1,4 +1,5 @@
 import type { CheaperOfferings, PlannedClaim, PlannedOffering } from '../../model/plan.ts';
+import { renderCount } from '../../quantity/render-count.ts';
 import { renderMoney } from '../../quantity/render-usd.ts';
 import { renderCheaper } from './render-cheaper.ts';
 
@@ -13,7 +14,7 @@ export function renderSizeReason(
   { pods, cheaper, runnerUp }: Pick<PlannedClaim, 'pods' | 'cheaper' | 'runnerUp'>,
   currency: string,
 ): string {
-  const holds = `holds ${pods.length === 0 ? 'no pod yet' : pods.length === 1 ? '1 pod' : `${pods.length} pods`}`;
+  const holds = `holds ${pods.length === 0 ? 'no pod yet' : renderCount(pods.length, 'pod')}`;
   const next = runnerUp === null ? 'no other offering would do' : `next best: ${renderOffering(runnerUp, currency)}`;
   const most = cheaper.toSorted((a, b) => b.offerings - a.offerings)[0];
   const why = most === undefined ? 'no offering costs less' : renderRuledOut(most, cheaper, currency);

@@ -1,4 +1,0 @@
-/** `1 pod`, `2 pods`. */
-export function renderCount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
