@@ -16,7 +16,10 @@ import type { PriceOf } from './price-list.ts';
 import type { NodeRow, NodeState, PodCounts, View, Waiting } from './view.ts';
 
 /** What the view is made of. */
-export interface Sources extends Pick<Observed, 'pods' | 'nodes' | 'claims' | 'budgets' | 'events' | 'claimSeenAt'> {
+export interface Sources extends Pick<
+  Observed,
+  'pods' | 'nodes' | 'claims' | 'budgets' | 'events' | 'claimSeenAt' | 'eventSeenAt'
+> {
   /** When each pod was last planned for a node, by uid, milliseconds since the Unix epoch: older reasons have passed. */
   readonly plannedAt: ReadonlyMap<string, number>;
   readonly shortages: (waiting: ReadonlyArray<Waiting>) => View['shortages'];
@@ -148,9 +151,9 @@ interface Reason {
 }
 
 /** Pods without a node by the reason that Nodewright gave, the reason of most pods first. */
-function waitingOf({ pods, events, plannedAt }: Sources, nowMs: number): ReadonlyArray<Waiting> {
+function waitingOf({ pods, events, eventSeenAt, plannedAt }: Sources, nowMs: number): ReadonlyArray<Waiting> {
   const reasons = new Map<string, Reason>();
-  for (const event of events.values()) noteReason(reasons, event);
+  for (const event of events.values()) noteReason(reasons, event, eventSeenAt);
   const groups = new Map<string, Array<string>>();
   for (const [key, pod] of pods) {
     const { uid } = pod.metadata;
@@ -168,10 +171,14 @@ function waitingOf({ pods, events, plannedAt }: Sources, nowMs: number): Readonl
 function noteReason(
   reasons: Map<string, Reason>,
   { involvedObject, reason, message = '', metadata }: ClusterEvent,
+  seenAt: Sources['eventSeenAt'],
 ): void {
   if (involvedObject.kind !== 'Pod' || reason !== 'FailedScheduling') return;
   const uid = involvedObject.uid ?? '';
-  const atMs = Date.parse(metadata.creationTimestamp);
+  // The API server keeps whole seconds; a plan and the refusal of what it wants often share one.
+  const second = Date.parse(metadata.creationTimestamp);
+  const seen = seenAt.get(`${metadata.namespace ?? ''}/${metadata.name}`) ?? second;
+  const atMs = Math.min(second + 999, Math.max(second, seen));
   if ((reasons.get(uid)?.atMs ?? 0) > atMs) return;
   reasons.set(uid, { atMs, text: message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message });
 }

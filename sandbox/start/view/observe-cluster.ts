@@ -19,6 +19,8 @@ export interface Observed {
   readonly events: ReadonlyMap<string, ClusterEvent>;
   /** When each claim was first seen, milliseconds since the Unix epoch, by name. */
   readonly claimSeenAt: ReadonlyMap<string, number>;
+  /** The same of each event, by namespace and name. */
+  readonly eventSeenAt: ReadonlyMap<string, number>;
   close(): void;
 }
 
@@ -35,6 +37,7 @@ const NOT_SYSTEM = `labelSelector=${encodeURIComponent('kubernetes.azure.com/mod
 export async function observeCluster(kubeconfig: string, { onPod, onChange }: Observers): Promise<Observed> {
   const connection = connect(kubeconfig);
   const claimSeenAt = new Map<string, number>();
+  const eventSeenAt = new Map<string, number>();
   const common = { connection, onDelete: onChange };
   const pods = watchObjects<Pod>({
     ...common,
@@ -77,7 +80,11 @@ export async function observeCluster(kubeconfig: string, { onPod, onChange }: Ob
     ...common,
     path: '/api/v1/events',
     query: 'fieldSelector=reportingComponent%3Dkarpenter',
-    onChange,
+    onChange: ({ metadata: { namespace = '', name } }) => {
+      const key = `${namespace}/${name}`;
+      if (!eventSeenAt.has(key)) eventSeenAt.set(key, Date.now());
+      onChange();
+    },
   });
   const watched: ReadonlyArray<Pick<Watched<Pod>, 'synced' | 'close'>> = [
     pods,
@@ -99,6 +106,7 @@ export async function observeCluster(kubeconfig: string, { onPod, onChange }: Ob
     classes: classes.objects,
     events: events.objects,
     claimSeenAt,
+    eventSeenAt,
     close: () => {
       for (const one of watched) one.close();
       connection.close();

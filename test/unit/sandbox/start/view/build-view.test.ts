@@ -49,6 +49,7 @@ function sources(
     budgets: byName<PodDisruptionBudget>(parts.budgets),
     events: byName<ClusterEvent>(parts.events),
     claimSeenAt: new Map([['a', NOW - 5_000]]),
+    eventSeenAt: new Map(),
     plannedAt: new Map(),
     shortages: () => [],
   };
@@ -133,6 +134,23 @@ describe('the view', () => {
     ]);
     const planned = { ...waiting, plannedAt: new Map([['uid-p', NOW - 1_000]]) };
     expect(buildView(planned, priceOf, NOW).waiting).toEqual([]);
+  });
+
+  test.each([
+    ['after it', 800, 1],
+    ['before it', 400, 0],
+  ])('tells a reason from a plan of the same second, of which the API server keeps no parts: %s', (_, ms, shown) => {
+    const second = Math.floor(NOW / 1_000) * 1_000 - 5_000;
+    const event: ClusterEvent = {
+      metadata: { ...meta('e'), creationTimestamp: new Date(second).toISOString() },
+      involvedObject: { kind: 'Pod', uid: 'uid-p' },
+      reason: 'FailedScheduling',
+      message: 'Failed to schedule pod, all pools: no quota',
+    };
+    const given = sources({ pods: [pod('p', null, 'Pending')], events: [event] });
+    const eventSeenAt = new Map([[`${event.metadata.namespace ?? ''}/e`, second + ms]]);
+    const plannedAt = new Map([['uid-p', second + 600]]);
+    expect(buildView({ ...given, eventSeenAt, plannedAt }, priceOf, NOW).waiting).toHaveLength(shown);
   });
 });
 
