@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   parseCommand,
   type ConvertOptions,
@@ -9,6 +8,7 @@ import {
 import type { DeployOptions } from './deploy/deploy-options.ts';
 import type { PlanOutcome } from './plan/plan-from-files.ts';
 import { harmless, harmlessLines } from '../shared/contract/harmless.ts';
+import { readVersion } from './home.ts';
 import { renderInputProblem, WrongInputError } from './wrong-input.ts';
 
 /** Exit codes that `nodewright plan --help` documents. */
@@ -39,7 +39,7 @@ async function run(args: ReadonlyArray<string>): Promise<number> {
   if (command.kind === 'launch') return launch(command);
   if (command.kind === 'convert') return convert(command);
   if (command.kind === 'deploy' || command.kind === 'status' || command.kind === 'uninstall') return deploy(command);
-  process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${version()}\n`);
+  process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${readVersion()}\n`);
   return 0;
 }
 
@@ -83,9 +83,4 @@ function tellProblems({ problems }: WrongInputError): number {
   const more = problems.length - PROBLEMS_SHOWN;
   if (more > 0) process.stderr.write(`nodewright: and ${more} more\n`);
   return WRONG_INPUT;
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
 }

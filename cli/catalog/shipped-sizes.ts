@@ -1,5 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Sku } from '../../shared/adapters/azure/catalog/sku.ts';
+import { home } from '../home.ts';
 import { WrongInputError } from '../wrong-input.ts';
 import { fromRow, type SizeFile } from './size-rows.ts';
 
@@ -14,7 +16,7 @@ export interface ShippedSizes {
 /** Where plans are made for when nothing says otherwise. */
 export const DEFAULT_REGION = 'westeurope';
 
-const folder = new URL('./data/', import.meta.url);
+const folder = join(home, 'cli/catalog/data');
 
 /** The regions with sizes and prices, by name. */
 export function knownRegions(): ReadonlyArray<string> {
@@ -33,6 +35,6 @@ export function readShippedSizes(name: string): ShippedSizes {
     const fix = `use ${known.join(' or ')}, or give your own sizes and prices with --catalog`;
     throw new WrongInputError([{ origin: null, object: '', path: '--region', message, fix }]);
   }
-  const { meta, sizes } = JSON.parse(readFileSync(new URL(`${region}.json`, folder), 'utf8')) as SizeFile;
+  const { meta, sizes } = JSON.parse(readFileSync(join(folder, `${region}.json`), 'utf8')) as SizeFile;
   return { region, prices: meta.prices, skus: sizes.map(fromRow) };
 }

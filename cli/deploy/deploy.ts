@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Answers } from '../../infra/hooks/answers.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
@@ -51,7 +51,9 @@ async function carryOut(
   await steps.run('a first look', 'up to 12 min, as rights take a while to hold', () =>
     lookUntilItWorks(deployed, machine),
   );
-  for (const line of nextSteps(readDeployed(deployed.environment))) machine.say(line);
+  const { root, folder } = machine;
+  const examples = root === folder ? 'examples' : join(root, 'examples');
+  for (const line of nextSteps(readDeployed(deployed.environment), examples)) machine.say(line);
 }
 
 function zipOf({ appZip }: DeployOptions, { root, folder, isFile }: Machine): string {
@@ -68,6 +70,12 @@ function checkVariables({ environment }: Target, { root }: Machine): void {
   const found = { NODEWRIGHT_NODE_SUBNET_ID: 'found', AZURE_LOCATION: 'found' };
   fillParameters(azdParameters, readTemplate(root), { ...environment, ...found });
   const { NODEWRIGHT_CREATE_REGISTRY: creates, NODEWRIGHT_RELAY_IMAGE: image = '' } = environment;
+  if (image === '' && !existsSync(join(root, 'relay/Dockerfile'))) {
+    throw new Stopped(
+      'this package names no image of the relay, and has none to build: set the variable NODEWRIGHT_RELAY_IMAGE to REGISTRY/nodewright-relay:TAG, or deploy from a checkout',
+      2,
+    );
+  }
   if (creates !== 'false' || image !== '') return;
   throw new Stopped(
     'NODEWRIGHT_CREATE_REGISTRY is false, and NODEWRIGHT_RELAY_IMAGE names no image: set the variable NODEWRIGHT_RELAY_IMAGE to REGISTRY/nodewright-relay:TAG',

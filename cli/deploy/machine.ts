@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pass } from 'node:timers/promises';
 import { type Ask, azIn } from '../../infra/hooks/az.ts';
@@ -7,6 +6,7 @@ import { hold } from '../../infra/hooks/hold.ts';
 import type { Installing } from '../../infra/hooks/install-relay.ts';
 import { makePublicKey } from '../../infra/hooks/make-ssh-key.ts';
 import { runProgram, showProgram } from '../../infra/hooks/run-program.ts';
+import { home } from '../home.ts';
 import { Stopped } from './stopped.ts';
 
 /** What an address answered. `body`: its JSON; null where it is none. */
@@ -45,7 +45,6 @@ const ANSWERS_WITHIN_MS = 90_000;
  * ends the command. Code that holds the machine must go without.
  */
 export function thisMachine({ tellsInterrupt }: { readonly tellsInterrupt: boolean }): Machine {
-  const root = resolve(import.meta.dirname, '../..');
   const interrupt = new AbortController();
   if (tellsInterrupt) process.once('SIGINT', () => interrupt.abort());
   const say = (line: string): void => {
@@ -53,12 +52,12 @@ export function thisMachine({ tellsInterrupt }: { readonly tellsInterrupt: boole
   };
   return {
     environment: process.env,
-    root,
+    root: home,
     folder: process.cwd(),
     azIn,
     run: (program, args, folder) => showProgram(program, args, { cwd: folder, say }),
     read: (program, args) => {
-      const { status, stdout } = runProgram(program, args, { cwd: root, shown: false });
+      const { status, stdout } = runProgram(program, args, { cwd: home, shown: false });
       return status === 0 ? stdout : '';
     },
     say,

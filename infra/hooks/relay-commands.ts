@@ -177,15 +177,18 @@ export function invokeCommand(
   return ['aks', 'command', 'invoke', ...place, '--command', command, ...(withFiles ? ['--file', '.'] : [])];
 }
 
-/** What to type when everything stands. */
-export function nextSteps({ clusterName, clusterResourceGroup, relayNamespace }: Deployed): ReadonlyArray<string> {
+/** What to type when everything stands. `examples`: the folder of ours. */
+export function nextSteps(
+  { clusterName, clusterResourceGroup, relayNamespace }: Deployed,
+  examples = 'examples',
+): ReadonlyArray<string> {
   return [
     '',
     `Nodewright is deployed for ${clusterName}. Nodes come for pods that wait once there is a NodePool:`,
     '',
     `  az aks get-credentials --resource-group ${clusterResourceGroup} --name ${clusterName}`,
     `  kubectl --namespace ${relayNamespace} rollout status deployment/nodewright-relay`,
-    '  kubectl apply -f examples/general-purpose.yaml',
+    `  kubectl apply -f ${examples}/general-purpose.yaml`,
     '  kubectl get nodepools,nodeclaims,nodes --watch',
   ];
 }

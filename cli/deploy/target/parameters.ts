@@ -18,6 +18,9 @@ export function readTemplate(root: string): Template {
     return { file: bicep, types: new Map([...declared].map(([, name = '', type]) => [name, type as 'int' | 'bool'])) };
   }
   const compiled = join(root, 'infra/main.json');
+  if (!existsSync(compiled)) {
+    throw new Stopped('this package has no infra/main.json, the template that is deployed: deploy from a checkout');
+  }
   const { parameters } = JSON.parse(readFileSync(compiled, 'utf8')) as {
     readonly parameters: Readonly<Record<string, { readonly type: string }>>;
   };

@@ -6,6 +6,7 @@ import { explainRefusal } from '../../../infra/hooks/explain-refusal.ts';
 import type { DeployOptions } from '../deploy-options.ts';
 import { ASKED_WITHIN_MS, type Machine } from '../machine.ts';
 import { carriedFrom } from './parameters.ts';
+import { publishedDefaults } from './published.ts';
 import { type DeploymentRecord, isUnderWay, readRecord } from './deployment-record.ts';
 import { sayItHere } from '../say-it-here.ts';
 import { Stopped } from '../stopped.ts';
@@ -33,19 +34,29 @@ export function openTarget(options: DeployOptions, machine: Machine): Target {
   }
   const record = readRecord(ask, options.name);
   if (record !== null) checkRecord(record, options);
+  const published = publishedDefaults(machine.root);
   const parameters = readFileSync(join(machine.root, 'infra/main.parameters.json'), 'utf8');
   return {
     options,
     record,
     environment: {
+      ...published,
       ...(record === null ? {} : carriedFrom(parameters, record.parameters)),
-      ...machine.environment,
+      ...withoutEmpty(machine.environment, published),
       ...record?.outputs,
       NODEWRIGHT_CLUSTER_ID: options.cluster,
       AZURE_ENV_NAME: options.name,
       AZURE_LOCATION: record?.location ?? options.location ?? '',
     },
   };
+}
+
+/** A variable that is empty is one that is not said: where there is a default of the package, that holds. */
+function withoutEmpty(
+  environment: Machine['environment'],
+  defaults: Readonly<Record<string, string>>,
+): Machine['environment'] {
+  return Object.fromEntries(Object.entries(environment).filter(([name, value]) => value !== '' || !(name in defaults)));
 }
 
 function checkVersion(ask: Ask): void {

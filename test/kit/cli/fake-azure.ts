@@ -114,11 +114,14 @@ export async function type(
     mishap = () => null,
     answers = () => true,
     environment = {},
+    home = root,
   }: {
     readonly mishap?: (request: string, index: number) => Mishap | null;
     /** Null: nobody is there. */
     readonly answers?: ((question: string) => boolean) | null;
     readonly environment?: Readonly<Record<string, string>>;
+    /** The folder of Nodewright. */
+    readonly home?: string;
   } = {},
 ): Promise<Typed> {
   const lines: Array<string> = [];
@@ -129,7 +132,7 @@ export async function type(
   const meet = (request: string): Mishap | null => mishap(request, requests.push(request) - 1);
   const machine: Machine = {
     environment,
-    root,
+    root: home,
     folder: root,
     azIn: () => (args) => {
       const words = args.join(' ');

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../../..');
+const { KUBEBUILDER_ASSETS: _, NODE_COMPILE_CACHE: __, ...environment } = process.env;
+
+/** Nodes that the published command is tried on: this one, and those of other versions that the variable NODES names, apart from each other by a colon. */
+const nodes = [process.execPath, ...(process.env['NODES'] ?? '').split(':').filter((path) => path !== '')];
+
+/** A folder that holds the package alone, as `npm install nodewright` leaves it. */
+let folder = '';
+let installed = '';
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'nodewright-published-'));
+  const [assembled, alone] = [join(folder, 'npm'), join(folder, 'alone')];
+  mkdirSync(alone);
+  const options = { cwd: root, env: { ...environment, PATH: process.env['PATH'] } };
+  await run(process.execPath, ['scripts/release/assemble.ts', '--out', assembled], options);
+  await run('npm', ['pack', '--silent', '--pack-destination', folder, assembled], options);
+  const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+  writeFileSync(join(alone, 'package.json'), '{"private": true}');
+  // Nothing may have to be fetched beside it.
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, archive)], {
+    ...options,
+    cwd: alone,
+  });
+  installed = join(alone, 'node_modules/nodewright');
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function type(node: string, command: string, args: ReadonlyArray<string>): Promise<Ended> {
+  const ended = await run(node, [command, ...args], { cwd: folder, env: environment }).catch((error: unknown) => error);
+  const { code = 0, stdout, stderr } = ended as Partial<Ended> & Pick<Ended, 'stdout' | 'stderr'>;
+  return { code, stdout, stderr };
+}
+
+/** What is decided, without what it took. */
+const decided = ({ stdout }: Ended): unknown => {
+  const { stats: ___, ...rest } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+  return JSON.parse(JSON.stringify(rest, (key, value: unknown) => (key.endsWith('Ms') ? undefined : value)));
+};
+
+describe.each(nodes)('the published command on %s', (node) => {
+  const typed = (args: ReadonlyArray<string>): Promise<Ended> => type(node, join(installed, 'cli/bin.js'), args);
+
+  test('brings all that it needs, and names its version', async () => {
+    expect(readdirSync(join(installed, '..')).filter((name) => !name.startsWith('.'))).toEqual(['nodewright']);
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
+    expect(await typed(['--version'])).toEqual({ code: 0, stdout: `nodewright ${version}\n`, stderr: '' });
+  });
+
+  test('plans as the checkout does', async () => {
+    const args = ['plan', '-f', join(root, 'examples/general-purpose.yaml'), '-f', join(root, 'examples/inflate.yaml')];
+    const all = [...args, '--output', 'json'];
+    const [published, ours] = [await typed(all), await type(process.execPath, join(root, 'cli/bin.js'), all)];
+    expect(published.stderr).toBe(ours.stderr);
+    expect(decided(published)).toEqual(decided(ours));
+  });
+
+  test.each(['plan', 'disrupt', 'launch', 'convert', 'deploy', 'status', 'uninstall'])(
+    'helps with %s',
+    async (name) => {
+      const { code, stdout, stderr } = await typed([name, '--help']);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain(`nodewright ${name}`);
+    },
+  );
+
+  test('says what it lacks, where it was assembled for a look', async () => {
+    const cluster =
+      '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/c';
+    const { code, stderr } = await typed(['deploy', '--cluster', cluster, '--yes']);
+    // No az here, or one that knows no such subscription: neither is an error of ours.
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^✗ /);
+    expect(stderr).not.toContain('internal error');
+  });
+});
+
+test('an older Node gets one sentence', async () => {
+  const older = join(folder, 'older.mjs');
+  writeFileSync(
+    older,
+    `Object.defineProperty(process.versions, 'node', { value: '20.1.0' });\nawait import(${JSON.stringify(join(installed, 'cli/bin.js'))});\n`,
+  );
+  expect(await type(process.execPath, older, ['--version'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'nodewright needs Node.js 22; this is 20.1.0: install Node.js 22 or newer, from https://nodejs.org or a package manager.\n',
+  });
+});
