@@ -11,7 +11,7 @@ import { LongestFirst } from './test/setup/longest-first.ts';
  * Modules are loaded by Node itself, as in production, and not by vitest's runner, which takes a sixth of the time more.
  */
 const slow = [
-  'test/e2e/**/{buffers,chaos,cli,compatibility,currency,disruption,eviction-{paths,rates},failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,one-fault,published,scale,start,throttled,together}.test.ts',
+  'test/e2e/**/{buffers,chaos,cli,compatibility,currency,disruption,eviction-{paths,rates},failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,one-fault,published,scale,start,throttled,together,upgrade}.test.ts',
   'test/contract/servicebus/process.test.ts',
   'test/contract/relay/{image,process}.test.ts',
   'test/scenario/karpenter/recorded-plans.test.ts',

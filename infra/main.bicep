@@ -79,11 +79,9 @@ param instanceMemoryMB int = 2048
 @maxValue(1000)
 param maximumInstanceCount int = 100
 
-@description('Functions that have an instance waiting: those that a new node passes through, and the one that hears of evictions. `http` is the group of those that are called over HTTP. Others may take minutes to wake.')
+@description('Functions that have an instance waiting: the one that plans, and launches the first nodes after a quiet time, and the one that hears of evictions. `http` is the group of those that are called over HTTP. Others wake when they have work, while a VM boots.')
 param alwaysReadyFunctions string[] = [
   'provision'
-  'launch'
-  'follow'
   'interrupt'
 ]
 

@@ -28,7 +28,7 @@ async function moveObjects(worker: Worker, context: Invocation, raw: unknown): P
     await failed(worker, context, { raw, message, error });
     return;
   }
-  tell(context, message, followed);
+  tellFollowed(context, message, followed);
   await putRestOff(worker, context, message, followed);
 }
 
@@ -54,7 +54,12 @@ async function putRestOff(
   }
 }
 
-function tell(context: Invocation, { reason }: ObjectsHint, followed: ReadonlyArray<Followed>): void {
+/** What became of each object, for the log. */
+export function tellFollowed(
+  context: Invocation,
+  { reason }: Pick<ObjectsHint, 'reason'>,
+  followed: ReadonlyArray<Followed>,
+): void {
   const log = logTo(context);
   for (const { object, outcome } of followed) {
     log('followed', { kind: object.kind, name: object.name, step: outcome.kind, because: reason });

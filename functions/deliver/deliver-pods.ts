@@ -1,6 +1,10 @@
+import { followAll } from '../../shared/app/follow/follow-all.ts';
+import { claimsNamed } from '../../shared/app/ports/hint-objects.ts';
+import type { Ports } from '../../shared/app/ports/ports.ts';
 import { provision } from '../../shared/app/provision/provision.ts';
 import { type PodsHint, parsePodsHint } from '../../shared/contract/messages/messages.ts';
 import { type Invocation, deliverTo } from './deliver.ts';
+import { tellFollowed } from './deliver-objects.ts';
 import { type Worker, theWorker, withinTime } from '../execution.ts';
 
 /**
@@ -32,10 +36,17 @@ async function lookOnce(worker: Worker, context: Invocation, batch: ReadonlyArra
     // One after the other: what cannot be read waits until the look has been had or put off.
     // oxlint-disable-next-line no-await-in-loop
     await deliverTo(worker, context, message, parsePodsHint, async (ports) => {
-      const outcome = await provision(ports);
+      const outcome = await provision(ports, { mayLaunch: true });
       ports.log('looked', { messages: batch.length, outcome: outcome.kind });
+      if (outcome.kind === 'provisioned') await launchHere(ports, context, outcome.toLaunch);
     });
   }
+}
+
+/** What fails here, `launch` does when its message comes. */
+async function launchHere(ports: Ports, context: Invocation, names: ReadonlyArray<string>): Promise<void> {
+  if (names.length === 0) return;
+  tellFollowed(context, { reason: 'created' }, await followAll(ports, claimsNamed(names)));
 }
 
 function tryToRead(message: unknown): PodsHint | null {

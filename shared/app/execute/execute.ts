@@ -48,9 +48,15 @@ export interface Executed {
  * Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to go. What one object's write answers
  * is that object's: all beside it goes on. Throws what failed for now of any, once all have had their turn, within the time that a decision
  * is tried for; after that, and where only policies keep something from being done, the decision has been executed. Twice is as once.
+ * `launchesAtMs`: when the function `launch` is to hear of the claims, milliseconds since the epoch; null: at once.
  */
-export async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<Executed> {
-  const creations = await createClaims(ports, committed, decision);
+export async function execute(
+  ports: Ports,
+  committed: LedgerState,
+  decision: Decision,
+  launchesAtMs: number | null = null,
+): Promise<Executed> {
+  const creations = await createClaims(ports, committed, decision, launchesAtMs);
   if (creations === null || (await isOver(ports, creations.state))) return DONE_BY_OTHERS;
   const { state, made } = creations;
   const isLast = !isTriedAgain(decision, ports.now());
@@ -112,6 +118,7 @@ async function createClaims(
   ports: Ports,
   committed: LedgerState,
   decision: Decision,
+  launchesAtMs: number | null,
 ): Promise<{ readonly state: LedgerState; readonly made: ReadonlyArray<Made> } | null> {
   let state = committed;
   const partsByPool = await partsOf(ports, decision);
@@ -149,12 +156,12 @@ async function createClaims(
       };
     });
     made.push(...group);
-    if (decision.removal === undefined) hinted = hintLaunches(ports, namesThere(group));
+    if (decision.removal === undefined) hinted = hintLaunches(ports, namesThere(group), launchesAtMs);
   }
   await hinted;
   // What is to come in the place of nodes is paid for only where all of it comes: nothing goes otherwise, and it is taken back.
   const isWhole = !made.some(({ outcome }) => isMissing(decision, outcome));
-  if (decision.removal !== undefined && isWhole) await hintLaunches(ports, namesThere(made));
+  if (decision.removal !== undefined && isWhole) await hintLaunches(ports, namesThere(made), launchesAtMs);
   return { state, made };
 }
 

@@ -19,14 +19,18 @@ export async function hintObjects(
   await ports.hints.send([{ hint, atMs, key: occasion }]);
 }
 
-/** Asks for machines for NodeClaims that have just been created. Doing it twice within ten minutes is doing it once. */
+/**
+ * Asks for machines for NodeClaims that have just been created, at once or at `atMs` (since the epoch). Doing it twice within ten minutes is
+ * doing it once.
+ */
 export async function hintLaunches(
   ports: Pick<Ports, 'cluster' | 'hints'>,
   names: ReadonlyArray<string>,
+  atMs: number | null = null,
 ): Promise<void> {
   const objects = claimsNamed(names);
   const hint = { kind: 'launches', version: 1, cluster: ports.cluster, objects, reason: 'created' } as const;
-  if (names.length > 0) await ports.hints.send([{ hint, atMs: null, key: 'created' }]);
+  if (names.length > 0) await ports.hints.send([{ hint, atMs, key: 'created' }]);
 }
 
 /** The NodeClaims of these names, as hints name them. */

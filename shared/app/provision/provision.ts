@@ -1,3 +1,4 @@
+import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { pendingWindow } from '../../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../../core/model/plan.ts';
 import { activeBuffers } from '../../core/present/buffer-demand.ts';
@@ -46,7 +47,14 @@ export type ProvisionOutcome =
   | { readonly kind: 'waiting'; readonly untilMs: number }
   /** Nothing to launch: the pods have a place, or none can be made. */
   | { readonly kind: 'nothing-to-launch'; readonly left: number }
-  | { readonly kind: 'provisioned'; readonly decision: string; readonly claims: number; readonly left: number }
+  | {
+      readonly kind: 'provisioned';
+      readonly decision: string;
+      readonly claims: number;
+      readonly left: number;
+      /** Names of those claims that whoever looks is to launch: the message about them comes later. */
+      readonly toLaunch: ReadonlyArray<string>;
+    }
   /** Another plan came first; a hint to look again is on its way. */
   | { readonly kind: 'lost' };
 
@@ -56,11 +64,24 @@ const DENIED_PAUSE_MS = 2_000;
 /** Decisions lost to another instance are tried again after this pause. */
 const LOST_PAUSE_MS = 250;
 
+/** After so long without a decision the function `launch` has no instance any more, where none waits. */
+const LAUNCH_SLEEPS_AFTER_MS = 60_000;
+
+/** More claims are left to `launch`, which has many instances: whoever launches keeps the cluster's other hints waiting for that long. */
+const LAUNCHED_HERE_MAX = 8;
+
+/** So long has whoever launches here; then `launch` hears of it, and does what is left. */
+const LAUNCHED_HERE_WITHIN_MS = 10_000;
+
 /**
  * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows reading
- * the API server itself when the relay is silent, which only the sweep does.
+ * the API server itself when the relay is silent, which only the sweep does. `mayLaunch`: who looks is ready to launch what is decided
+ * after a quiet time, so that the first pod does not wait until another function has woken.
  */
-export async function provision(ports: Ports, mayList = false): Promise<ProvisionOutcome> {
+export async function provision(
+  ports: Ports,
+  { mayList = false, mayLaunch = false }: { readonly mayList?: boolean; readonly mayLaunch?: boolean } = {},
+): Promise<ProvisionOutcome> {
   const resumed = await resume(ports);
   if (resumed.kind === 'executing') {
     await wake(ports, resumed.untilMs, 'executing');
@@ -75,11 +96,21 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   await noteEvictions(ports, snapshot);
   const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
-  const { outcome, made, plan, claimNames = [] } = await decide(ports, gathered);
-  const { nominations = [] } = plan ?? {};
+  const decided = await decide(ports, gathered, mayLaunch && isQuiet(ports, gathered));
   // Another plan may have given that room to others.
-  if (outcome.kind !== 'lost') await letSpareIn(ports, gathered, { nominations });
-  // Nobody waits for these, so they come last.
+  if (decided.outcome.kind !== 'lost')
+    await letSpareIn(ports, gathered, { nominations: decided.plan?.nominations ?? [] });
+  await tell(ports, { snapshot, gathered }, decided);
+  return decided.outcome;
+}
+
+/** What objects and records are to say of a look. Nobody waits for it, so it comes last. */
+async function tell(
+  ports: Ports,
+  { snapshot, gathered }: { readonly snapshot: Snapshot; readonly gathered: Gathered },
+  { outcome, made, plan, claimNames = [] }: Decided,
+): Promise<void> {
+  const { nominations = [] } = plan ?? {};
   await Promise.all([
     tellSlowNodes(ports, snapshot, { nominations }),
     tellHeldBack(ports, gathered, { nominations }),
@@ -91,7 +122,11 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
     gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),
   ]);
-  return outcome;
+}
+
+/** Has nobody decided for so long that `launch` is asleep? */
+function isQuiet(ports: Ports, { ledger: { heardAtMs } }: Gathered): boolean {
+  return Math.abs(ports.now() - (heardAtMs ?? 0)) > LAUNCH_SLEEPS_AFTER_MS;
 }
 
 /** Nodes that are kept for pods that have moved let in the successors that wait now. */
@@ -111,7 +146,7 @@ interface Decided {
   readonly claimNames?: ReadonlyArray<string | null>;
 }
 
-async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
+async function decide(ports: Ports, gathered: Gathered, isQuietNow: boolean): Promise<Decided> {
   // A hint that comes a little early finds the window closed, or nobody would wake us again.
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
@@ -128,7 +163,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   // 2. Plan: pure; the same view always gives the same plan. 3. Audit: by rules that do not know how the plan was made.
   const planned = makePlan(ports, gathered, input);
   const made = planWithoutSpares(ports, planned, { from: gathered.input, leaving });
-  return { made, plan: made.plan, ...(await carryOut(ports, made)) };
+  return { made, plan: made.plan, ...(await carryOut(ports, made, isQuietNow)) };
 }
 
 /**
@@ -145,7 +180,11 @@ function allArePromised(ports: Ports, { ledger, kept }: Gathered, { cluster, inF
   return pendingPods(cluster, inFlight, instant(ports.now())).every(({ uid }) => promised.has(uid));
 }
 
-async function carryOut(ports: Ports, made: MadePlan): Promise<Pick<Decided, 'outcome' | 'claimNames'>> {
+async function carryOut(
+  ports: Ports,
+  made: MadePlan,
+  isQuietNow: boolean,
+): Promise<Pick<Decided, 'outcome' | 'claimNames'>> {
   const { gathered, input, plan } = made;
   const unjudged = unjudgedPools(gathered.snapshot, ports.now());
   await tellRefused(ports, made);
@@ -167,7 +206,9 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<Pick<Decided, 'ou
   }
 
   // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
-  const { missing } = await execute(ports, committed.state, committed.decision);
+  const isLaunchedHere = isQuietNow && plan.claims.length <= LAUNCHED_HERE_MAX;
+  const launchesAtMs = isLaunchedHere ? ports.now() + LAUNCHED_HERE_WITHIN_MS : null;
+  const { missing } = await execute(ports, committed.state, committed.decision, launchesAtMs);
   // Pods whose claims are denied may go to another pool. Not at once: the snapshot is to know by then what the pool says of it.
   if (missing.size > 0) await wake(ports, ports.now() + DENIED_PAUSE_MS, 'claims-denied');
   await nameReplacements(ports, gathered, plan, committed.decision.claimNames);
@@ -177,7 +218,8 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<Pick<Decided, 'ou
   const claims = plan.claims.length - missing.size;
   const { name: decision } = committed.decision;
   const claimNames = committed.decision.claimNames.map((name) => (missing.has(name) ? null : name));
-  return { outcome: { kind: 'provisioned', decision, claims, left: plan.left.length }, claimNames };
+  const toLaunch = isLaunchedHere ? claimNames.filter((name) => name !== null) : [];
+  return { outcome: { kind: 'provisioned', decision, claims, left: plan.left.length, toLaunch }, claimNames };
 }
 
 async function waitUntil(ports: Ports, untilMs: number): Promise<ProvisionOutcome> {

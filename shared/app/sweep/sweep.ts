@@ -57,7 +57,7 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   if (inventory !== null) await attempt('equipment', () => equipMachines(ports, inventory));
   await attempt('surplus', () => deleteSurplus(ports, snapshot));
   await attempt('facts', () => refreshFacts(ports));
-  const provisioned = await attempt('provision', () => provision(ports, true));
+  const provisioned = await attempt('provision', () => provision(ports, { mayList: true }));
   await attempt('cluster', () => tellCluster(ports, snapshot, claims));
   const [orphans, hints] = [orphansDeleted ?? 0, hinted ?? 0];
   const kind = provisioned?.kind ?? 'failed';

@@ -218,7 +218,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
 
 async function planOnce(ports: Ports, clock: { aheadMs: number }): Promise<Decision | null> {
   clock.aheadMs += 2 * SETTLING_MS;
-  const outcome = await provision(ports, true);
+  const outcome = await provision(ports, { mayList: true });
   if (outcome.kind === 'idle' || outcome.kind === 'nothing-to-launch') return null;
   if (outcome.kind !== 'provisioned') throw new Error(`planning ended as ${outcome.kind}`);
   return ports.decisions.get(outcome.decision);

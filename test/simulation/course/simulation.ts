@@ -300,7 +300,7 @@ export class Simulation {
     let wrong: string | null = 'the looks did not end';
     const looks = async (): Promise<null> => {
       // What the relay has published may be lost, and nothing has changed since.
-      await provision(process.ports, true);
+      await provision(process.ports, { mayList: true });
       await sweep(process.ports);
       await disrupt(process.ports);
       return null;

@@ -20,11 +20,11 @@ const parts = rowsAtRest().filter(({ what }) => !what.startsWith('**'));
 /** Less than the reader rounds by. */
 const ROUNDING_DOLLARS = 3;
 
-test('what clusters cost at rest is the sum of its parts, with four instances that wait, one and none', () => {
+test('what clusters cost at rest is the sum of its parts, with two instances that wait, one and none', () => {
   const sums = [0, 1, 2].map((column) => parts.reduce((sum, { dollars }) => sum + (dollars[column] ?? 0), 0));
   const waiting = parts[0]?.dollars ?? [];
   expect(totals).toHaveLength(3);
-  for (const [index, share] of [0, 3 / 4, 1].entries()) {
+  for (const [index, share] of [0, 1 / 2, 1].entries()) {
     const told = totals[index]?.dollars ?? [];
     const wanted = sums.map((sum, column) => sum - share * (waiting[column] ?? 0));
     expect(told.map((one, column) => Math.abs(one - (wanted[column] ?? 0)) <= ROUNDING_DOLLARS)).toEqual([
@@ -46,7 +46,7 @@ test('the alerts and the instances that it counts are those that are deployed', 
   const [, always = ''] = /\salwaysReadyFunctions string\[\] = \[([^\]]*)\]/.exec(read('infra/main.bicep')) ?? [];
   const inList = (name: string): number =>
     [...(portal.split(`var ${name} = [`)[1]?.split('\n]\n')[0] ?? '').matchAll(/^ {4}name: /gm)].length;
-  expect(always.trim().split(/\s+/)).toHaveLength(4);
+  expect(always.trim().split(/\s+/)).toHaveLength(2);
   expect(inList('logAlerts')).toBe(10);
   expect(inList('queueAlerts')).toBe(2);
   expect(read('docs/cost.md')).toContain('alerts: ten on logs');

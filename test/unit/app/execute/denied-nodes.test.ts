@@ -359,7 +359,7 @@ describe('an object that may not be written', () => {
     });
     cluster.addPod('waits');
     cluster.clock.advance(10_000);
-    expect(await provision(cluster.ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
+    expect(await provision(cluster.ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
   });
 
   test('is looked at again ten seconds later, and its pool or class a minute, once for however many hints', async () => {

@@ -17,7 +17,7 @@ async function replaced(
   await interrupt(cluster.ports, longNotice());
   // Pods that come are planned for once no more have come for a while.
   cluster.clock.advance(5_000);
-  const outcome = await provision(cluster.ports, true);
+  const outcome = await provision(cluster.ports, { mayList: true });
   return { ...cluster, outcome };
 }
 
@@ -42,8 +42,8 @@ describe('pods that wait for their replacement', () => {
   test('get one however often it is looked', async () => {
     const { ports, others, annotations } = await replaced();
     const [first] = others();
-    await provision(ports, true);
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
+    await provision(ports, { mayList: true });
     expect([others(), annotations()[replacedBy]]).toEqual([[first], first]);
   });
 
@@ -51,9 +51,9 @@ describe('pods that wait for their replacement', () => {
     const { ports, annotations, others } = running();
     await interrupt(ports, longNotice());
     const ledger: Ports['ledger'] = { ...ports.ledger, commit: () => Promise.resolve({ kind: 'lost' }) };
-    expect(await provision({ ...ports, ledger }, true)).toEqual({ kind: 'lost' });
+    expect(await provision({ ...ports, ledger }, { mayList: true })).toEqual({ kind: 'lost' });
     expect([others(), annotations()[replacementDue]]).toEqual([[], expect.any(String)]);
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
     expect(annotations()[replacedBy]).toBe(others()[0]);
   });
 
@@ -81,7 +81,7 @@ describe('pods that wait for their replacement', () => {
     outside.onRequest = ({ method, path }) => {
       if (method === 'POST' && path.endsWith('/nodeclaims')) second.push(interrupt(ports, notice()));
     };
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
     await Promise.all(second);
     expect([others().length, annotations()[replacedBy], leavingPods()]).toEqual([1, undefined, ['p-0']]);
   });
@@ -90,13 +90,13 @@ describe('pods that wait for their replacement', () => {
 test('pods with little time are told of no replacement, which is planned all the same', async () => {
   const { ports, annotations, others } = running();
   await interrupt(ports, notice());
-  await provision(ports, true);
+  await provision(ports, { mayList: true });
   expect([others().length, annotations()[replacedBy]]).toEqual([0, undefined]);
   const pending = running();
   pending.addPod('successor');
   await interrupt(pending.ports, notice());
   pending.clock.advance(5_000);
-  await provision(pending.ports, true);
+  await provision(pending.ports, { mayList: true });
   expect([pending.others().length, pending.annotations()[replacedBy]]).toEqual([1, undefined]);
 });
 
@@ -115,7 +115,7 @@ test('machines of many notices are replaced by one decision', async () => {
     return { ...longNotice(), vmId };
   });
   await Promise.all([longNotice(), ...signals].map((signal) => interrupt(ports, signal)));
-  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned' });
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned' });
   expect((await ports.ledger.read()).generation).toBe(1);
   const own = others().filter((name) => !['d', 'e', 'f'].includes(name));
   for (const name of ['c', 'd', 'e', 'f']) {
@@ -131,7 +131,7 @@ test('a machine is replaced from what the API server says when the relay is sile
     heartbeatMs: () => Promise.resolve(null),
   };
   await interrupt(ports, longNotice());
-  await provision({ ...ports, snapshots }, true);
+  await provision({ ...ports, snapshots }, { mayList: true });
   expect(others()).toHaveLength(1);
 });
 
@@ -162,7 +162,7 @@ describe('what is waited for in place of an interrupted machine', () => {
     }
     await interrupt(cluster.ports, longNotice());
     cluster.clock.advance(5_000);
-    await provision(cluster.ports, true);
+    await provision(cluster.ports, { mayList: true });
     return cluster;
   }
 

@@ -34,7 +34,7 @@ async function looked(
   const ports = { ...cluster.ports, log };
   prepare(cluster);
   await interrupt(ports, signal);
-  await provision(ports, true);
+  await provision(ports, { mayList: true });
   return { ...cluster, ports, lines };
 }
 
@@ -51,7 +51,7 @@ describe('a spot offering that was just taken back', () => {
     };
     await interrupt(ports, longNotice());
     clock.advance(3_000);
-    await provision({ ...ports, catalogs }, true);
+    await provision({ ...ports, catalogs }, { mayList: true });
     expect(azure.refused).toMatchObject([
       {
         scope: 'offering',
@@ -112,9 +112,9 @@ describe('a spot machine that is taken back', () => {
   test('is noted once by a process, and by another with the same time', async () => {
     const { ports, azure, clock } = await looked();
     clock.advance(60_000);
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
     expect(azure.evicted).toHaveLength(1);
-    await provision({ ...ports, told: createRecentReports() }, true);
+    await provision({ ...ports, told: createRecentReports() }, { mayList: true });
     expect(azure.refused.map(({ untilMs }) => untilMs)).toEqual([START + 600_000, START + 600_000]);
   });
 
@@ -210,15 +210,15 @@ describe('where it cannot be written what was taken back', () => {
     const { ports, others, lines, clock, asked } = await withCatalog(() =>
       Promise.reject(new RetryableError('lost 8 races')),
     );
-    expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned' });
+    expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned' });
     expect([others().length, lines]).toEqual([
       1,
       expect.arrayContaining([['eviction-not-counted', { claims: 'c', why: 'lost 8 races' }]]),
     ]);
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
     expect(asked()).toBe(1);
     clock.advance(10_000);
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
     expect(asked()).toBe(2);
   });
 
@@ -226,13 +226,13 @@ describe('where it cannot be written what was taken back', () => {
     const { ports, lines } = await withCatalog(() => new Promise<never>(() => undefined));
     const slept: Array<number> = [];
     const sleep = (ms: number): Promise<void> => Promise.resolve(void slept.push(ms));
-    expect(await provision({ ...ports, sleep }, true)).toMatchObject({ kind: 'provisioned' });
+    expect(await provision({ ...ports, sleep }, { mayList: true })).toMatchObject({ kind: 'provisioned' });
     expect(slept).toEqual([2_000]);
     expect(lines).toContainEqual(['eviction-not-counted', { claims: 'c', why: 'not written within 2000 ms' }]);
   });
 
   test('a mistake of ours is one', async () => {
     const { ports } = await withCatalog(() => Promise.reject(new Error('a mistake')));
-    await expect(provision(ports, true)).rejects.toThrow('a mistake');
+    await expect(provision(ports, { mayList: true })).rejects.toThrow('a mistake');
   });
 });

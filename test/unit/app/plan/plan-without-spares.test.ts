@@ -33,13 +33,13 @@ async function withFailedReplacement() {
 test('an interruption launches nothing for pods of nodes that disruption has marked: they stay where they are', async () => {
   const { ports, signalFor, podsOf } = await withFailedReplacement();
   await interrupt(ports, signalFor('other'));
-  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(await podsOf()).toEqual(['default/alone']);
 });
 
 test('one of a marked node itself does, as that one goes whatever was decided', async () => {
   const { ports, signalFor, podsOf } = await withFailedReplacement();
   await interrupt(ports, signalFor('large'));
-  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(await podsOf()).toEqual(['default/web']);
 });

@@ -16,7 +16,7 @@ async function begun() {
 test('pods of a marked node whose replacement has failed get no other: the mark comes off, and they stay [L10]', async () => {
   const { ports, server, replacement, others } = await begun();
   server.remove('nodeclaims', replacement);
-  expect(await provision(ports, true)).toEqual({ kind: 'nothing-to-launch', left: 0 });
+  expect(await provision(ports, { mayList: true })).toEqual({ kind: 'nothing-to-launch', left: 0 });
   expect(others()).toEqual([]);
 });
 
@@ -25,7 +25,7 @@ test('a pod that waits meanwhile gets its own node, and none for the pods that s
   server.remove('nodeclaims', replacement);
   addPod('late', '1500m');
   clock.advance(15_000);
-  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
   const [name = ''] = others();
   expect(server.get('nodeclaims', name)?.spec).toMatchObject({ resources: { requests: { cpu: '1500m' } } });
 });
@@ -35,7 +35,7 @@ test('a pod that waits is not sent to a marked node, which takes none until the 
   server.remove('nodeclaims', replacement);
   addPod('late', '1');
   clock.advance(15_000);
-  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(others()).toHaveLength(1);
 });
 
@@ -43,7 +43,7 @@ test('pods of a node that somebody removes get their nodes, whatever it was mark
   const { ports, server, replacement, others } = await begun();
   server.remove('nodeclaims', replacement);
   server.delete('nodeclaims', 'large');
-  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(others()).toHaveLength(1);
 });
 
@@ -63,27 +63,27 @@ describe('a pool as large as its limit', () => {
     'gets no node in place of one that is only marked: %j',
     async (limits) => {
       const { ports, claims, server, clock, stateOf } = await full(limits);
-      expect(await provision(ports, true)).toEqual({ kind: 'nothing-to-launch', left: 1 });
+      expect(await provision(ports, { mayList: true })).toEqual({ kind: 'nothing-to-launch', left: 1 });
       // The node stays: its limit has not been passed.
       const annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
       server.patch('nodes', 'aks-spare', { metadata: { annotations } }, 'object');
       clock.advance(60_000);
       expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
       expect([stateOf('spare'), claims()]).toEqual(['there', 2]);
-      expect(await provision(ports, true)).toEqual({ kind: 'nothing-to-launch', left: 0 });
+      expect(await provision(ports, { mayList: true })).toEqual({ kind: 'nothing-to-launch', left: 0 });
     },
   );
 
   test('gets one as soon as that is being deleted', async () => {
     const { ports, server } = await full({ cpu: '4' });
     server.delete('nodeclaims', 'spare');
-    expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
+    expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
   });
 
   test('gets one as soon as Azure takes that back', async () => {
     const { ports, server } = await full({ cpu: '4' });
     const annotations = { 'nodewright.dev/interruption': 'preempt by then' };
     server.patch('nodeclaims', 'spare', { metadata: { annotations } }, 'object');
-    expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
+    expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1, left: 0 });
   });
 });

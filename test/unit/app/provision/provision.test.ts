@@ -350,7 +350,7 @@ describe('a snapshot', () => {
     ['never', null, 1],
   ])('is read from the API server by a sweep when the relay was last heard of %s', async (_, heard, times) => {
     const { ports, lists } = silent(heard);
-    await provision(ports, true);
+    await provision(ports, { mayList: true });
     expect(lists).toHaveLength(times);
   });
 
@@ -379,15 +379,15 @@ describe('a snapshot', () => {
         },
       },
     });
-    await provision(from(45_000), true);
+    await provision(from(45_000), { mayList: true });
     expect(lists).toHaveLength(0);
-    await provision(from(45_001), true);
+    await provision(from(45_001), { mayList: true });
     expect(lists).toHaveLength(1);
   });
 
   test('is read from there by a sweep where none was published', async () => {
     const { ports, lists } = silent(0);
-    await provision(withSnapshot(ports, null), true);
+    await provision(withSnapshot(ports, null), { mayList: true });
     expect(lists).toHaveLength(1);
   });
 });
