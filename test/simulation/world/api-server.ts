@@ -70,6 +70,13 @@ export class ApiServer {
     this.#watchers.push(listener);
   }
 
+  /** Puts an object back as it was kept elsewhere. Later versions are counted from the newest on. */
+  restore(resource: string, object: Stored): void {
+    this.#revision = Math.max(this.#revision, Number(object.metadata.resourceVersion));
+    this.#uids += 1;
+    this.#of(resource).set(keyOf(object.metadata), object);
+  }
+
   list(resource: string): ReadonlyArray<Stored> {
     return [...this.#of(resource).values()];
   }
