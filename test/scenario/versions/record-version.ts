@@ -89,5 +89,5 @@ if (import.meta.main) {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
   const file = join(root, 'test/fixtures/versions', `${version}.json`);
   writeFileSync(file, `${JSON.stringify(await recordVersion(), null, 2)}\n`);
-  console.log(file);
+  process.stdout.write(`${file}\n`);
 }
