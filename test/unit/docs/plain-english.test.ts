@@ -37,6 +37,7 @@ const PAGES = [
   'docs/metrics.md',
   'docs/portal.md',
   'docs/sandbox.md',
+  'docs/screens.md',
 ];
 
 /** What a machine can see of the faults that CONTRIBUTING.md lists, with the words to use. */
