@@ -40,6 +40,12 @@ const PAGES = [
   'docs/glossary.md',
   'docs/logs.md',
   'docs/deploy.md',
+  'docs/rights.md',
+  'docs/security.md',
+  'docs/devices.md',
+  'docs/bootstrap.md',
+  'docs/cost.md',
+  'docs/planner.md',
   'docs/decisions/README.md',
   'docs/screens.md',
 ];
