@@ -18,7 +18,7 @@ const INTERNAL_ERROR = 3;
 /** At most so many problems are printed: whoever has more has one cause for them. */
 const PROBLEMS_SHOWN = 50;
 
-/** Runs one command line and answers its exit code. Never throws. */
+/** Runs one command line and returns its exit code. Never throws. */
 export async function main(args: ReadonlyArray<string>): Promise<number> {
   // A reader that has seen enough, such as head, is no error.
   process.stdout.on('error', () => {});

@@ -13,7 +13,7 @@ export interface InputProblem {
   readonly fix: string;
 }
 
-/** Thrown where nothing can be planned before the input is mended. Exit code 2. */
+/** Thrown where nothing can be planned before the input is fixed. Exit code 2. */
 export class WrongInputError extends Error {
   override readonly name = 'WrongInputError';
   /** At least one. */

@@ -56,7 +56,7 @@ const UNNAMED = 'unnamed';
 /**
  * The app of these settings. Where some are missing or wrong it can do nothing but put hints off, which Service Bus alone is needed for,
  * and without which no trigger listens: a delivery that failed would be given back, come at once, and be dead-lettered within a second.
- * Azure starts the app anew when a setting changes. Throws where Service Bus is not among the settings.
+ * Azure restarts the app when a setting changes. Throws where Service Bus is not among the settings.
  */
 export function appFrom(environment: Readonly<Record<string, string | undefined>>): App {
   try {

@@ -39,7 +39,7 @@ export async function lookUntilItWorks(target: Target, machine: Machine): Promis
   }
 }
 
-/** One look; answers whether it works. */
+/** One look; returns whether it works. */
 export async function lookOnce(target: Target, machine: Machine): Promise<boolean> {
   const app = await lookAtApp(target, machine);
   for (const line of tellApp(app)) machine.say(line);

@@ -11,7 +11,7 @@ import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
 import type { Target } from './target/target.ts';
 
-/** Deploys the template, and answers the target with its outputs. Throws Stopped that says what Azure refused. */
+/** Deploys the template, and returns the target with its outputs. Throws Stopped that says what Azure refused. */
 export function makeInfrastructure(target: Target, machine: Machine): Target {
   const { root, azIn, say } = machine;
   const ask = azIn(root);

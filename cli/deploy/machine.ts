@@ -15,14 +15,14 @@ export interface Page {
   readonly body: unknown;
 }
 
-/** The machine that the command runs on: its programs, its clock, whoever sits before it. */
+/** The machine that the command runs on: its programs, its clock, its user. */
 export interface Machine extends Installing {
   /** An az that has refused what takes longer than `withinMs`. */
   readonly azIn: (folder: string, withinMs?: number) => Ask;
   /** Where a relative path that was typed begins. */
   readonly folder: string;
   readonly isFile: (path: string) => boolean;
-  /** Makes a key pair, and answers its public half. */
+  /** Makes a key pair, and returns its public half. */
   readonly makeKey: () => string;
   /** Asks for a yes. Null: nobody sits before it. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;

@@ -21,8 +21,8 @@ interface Look {
 }
 
 /**
- * Looks whether everything is there that a deployment takes, and offers to mend what az can: each remedy is asked about once, and none
- * where something is left that only a person can mend. Throws Stopped where it cannot go on.
+ * Checks the requirements of a deployment, and offers to fix what az can: each remedy is asked about once, and none
+ * where something is left that only a person can fix. Throws Stopped where it cannot continue.
  */
 export async function preflight(target: Target, machine: Machine): Promise<Answers> {
   const first = look(target, machine);
@@ -53,7 +53,7 @@ function look({ environment }: Target, { azIn, root, isFile }: Machine): Look {
   }
 }
 
-/** What is in order in one line, what is not with the way to mend it. */
+/** What is in order in one line, what is not with the fix. */
 function tell({ answers, findings }: Look, target: Target, machine: Machine): void {
   const passed = findings.filter(({ verdict }) => verdict === 'passed').length;
   machine.say(`  ✓ ${passed} of ${findings.length} checks passed`);
@@ -75,7 +75,7 @@ function tell({ answers, findings }: Look, target: Target, machine: Machine): vo
   );
 }
 
-/** What az can be told to mend, and the failed checks that it cannot. */
+/** What az can fix, and the failed checks that it cannot. */
 function toMend({ answers, findings }: Look): {
   readonly remedies: ReadonlyArray<Remedy>;
   readonly others: ReadonlyArray<string>;

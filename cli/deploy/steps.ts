@@ -4,7 +4,7 @@ import { Stopped } from './stopped.ts';
 
 /** Runs the steps of a command one after the other. */
 export interface Steps {
-  /** `takes`: how long, for whoever waits. Throws Stopped that says where it stopped and how to go on. */
+  /** `takes`: how long, for the user. Throws Stopped, which says where it stopped and how to continue. */
   readonly run: <T>(title: string, takes: string, body: () => T | Promise<T>) => Promise<T>;
 }
 

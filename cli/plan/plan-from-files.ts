@@ -87,7 +87,7 @@ export async function deviceSupport(snapshot: Snapshot, inCatalog: DeviceTemplat
   return { kind: 'planned', compile: createDeviceSelectors(), templates };
 }
 
-/** What breaks a rule of its audit is not shown, as whoever acts on it would be misled; what holds without it is. */
+/** What breaks a rule of its audit is not shown, because it would mislead; the rest of the plan is. */
 export async function toOutcome(
   { plan, warnings, refused }: Solved,
   notes: ReadonlyArray<string>,

@@ -113,7 +113,7 @@ function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocum
     .join('\n');
 }
 
-/** Above this the bound most likely ignores a rule that the plan has to obey: the share would read as waste. */
+/** Above this the bound most likely leaves out a rule that the plan obeys: the share would read as waste. */
 const TELLING_GAP = 0.1;
 
 function renderGap({ cost, lowerBound }: Plan, { currency, gap }: PlanDocument['summary']): string {
@@ -121,7 +121,7 @@ function renderGap({ cost, lowerBound }: Plan, { currency, gap }: PlanDocument['
   if (cost === lowerBound) return 'No plan for these pods costs less: this is proved.';
   if (gap === null) return 'How much cheaper a plan could be is not known.';
   if (gap > TELLING_GAP) {
-    return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}. The bound ignores some rules, such as topology spread and host ports, so it does not tell how far this plan is from the cheapest.`;
+    return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}. The bound counts requests, node rules, zones, host ports and limits per node. It leaves out weights and limits of NodePools, preferences, and rules between pods of different workloads, so it does not tell how far this plan is from the cheapest.`;
   }
   return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}: this one is at most ${percent(gap)} above the cheapest.`;
 }

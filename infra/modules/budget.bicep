@@ -15,7 +15,7 @@ param clusterName string
 @minValue(1)
 param amount int
 
-@description('Resource id of the action group that is told. Empty: owners of the subscription are, by mail.')
+@description('Resource id of the action group that is notified. Empty: the owners of the subscription get a mail.')
 param actionGroupId string
 
 @description('First day of the month that the budget begins with, such as 2027-01-01. Of a new one it is not before the present month; later it must stay.')

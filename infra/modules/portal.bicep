@@ -1,4 +1,4 @@
-metadata description = 'What the portal shows and when it calls: a workbook, alerts on logs and queues, and a budget for machines.'
+metadata description = 'What the portal shows: a workbook, alerts on logs and queues, and a budget for VMs.'
 
 @description('Resource id of the Log Analytics workspace that Application Insights writes to.')
 param workspaceId string
@@ -9,20 +9,20 @@ param applicationInsightsId string
 @description('Resource id of the Service Bus namespace.')
 param serviceBusId string
 
-@description('Resource id of the action group that alerts go to. Empty: alerts are shown in the portal, and tell nobody.')
+@description('Resource id of the action group that receives alerts. Empty: alerts appear in the portal only.')
 param actionGroupId string
 
-@description('Alerts are made, and watch. Off: none is.')
+@description('Creates the alerts.')
 param createAlerts bool
 
-@description('What amounts are in (ISO 4217).')
+@description('The currency of amounts (ISO 4217).')
 param currency string
 
-@description('What machines may cost in a month, in currency at list prices, before an alert says so; 0: no such alert.')
+@description('An alert fires when the VMs would cost more than this in a month, in currency, at list prices; 0: no such alert.')
 @minValue(0)
 param monthlyCostAlert int
 
-@description('The cluster\'s name: part of the names of what is made, and what the portal shows.')
+@description('Name of the cluster: part of the names of all resources, and shown in the portal.')
 param clusterName string
 
 @description('Region of all.')
@@ -56,7 +56,7 @@ var logAlerts = [
   {
     name: 'relay-silent'
     title: 'the relay is silent'
-    description: 'The relay in the cluster has not been heard of for five minutes. Nodes still come, up to a minute later. Look at it: kubectl get pods -A -l app.kubernetes.io/name=nodewright-relay; its /readyz says what it cannot list.'
+    description: 'The relay in the cluster has sent nothing for five minutes. Nodes are still created, up to a minute later. Check its pods: kubectl get pods -A -l app.kubernetes.io/name=nodewright-relay. Its /readyz says what it cannot list.'
     query: loadTextContent('../portal/alerts/relay-silent.kql')
     column: 'QuietSeconds'
     operator: 'GreaterThan'
@@ -66,8 +66,8 @@ var logAlerts = [
   }
   {
     name: 'nothing-decided'
-    title: 'pods wait and nothing is decided'
-    description: 'Every sweep of the last quarter of an hour saw pods that wait for a node, and no plan was made. See what the function provision logs, and messages in the queues pods and poison; restart the app if its instances hang.'
+    title: 'pods are pending and nothing is decided'
+    description: 'Every sweep of the last 15 minutes found pending pods, and no plan was made. Check the log of the function provision, and the messages in the queues pods and poison. Restart the app if its instances hang.'
     query: loadTextContent('../portal/alerts/nothing-decided.kql')
     column: 'Waiting'
     operator: 'GreaterThan'
@@ -78,7 +78,7 @@ var logAlerts = [
   {
     name: 'functions-silent'
     title: 'the functions are silent'
-    description: 'No sweep has ended for a quarter of an hour: no node comes, none goes. Open the function app: is it running, does GET /api/health say what is missing, do executions of sweep fail? Where SWEEP_SCHEDULE is longer than that, switch this alert off.'
+    description: 'No sweep has ended for 15 minutes: no node is created or removed. Check the function app: is it running, what does GET /api/health report, do executions of sweep fail? If SWEEP_SCHEDULE is longer than 15 minutes, switch this alert off.'
     query: loadTextContent('../portal/alerts/functions-silent.kql')
     column: 'Sweeps'
     operator: 'LessThan'
@@ -89,7 +89,7 @@ var logAlerts = [
   {
     name: 'executions-fail'
     title: 'executions fail'
-    description: 'More than three executions of one function have failed within a quarter of an hour. The exception is beside the execution, under Failures of Application Insights; a denied access names the role or rule that is missing.'
+    description: 'More than three executions of one function have failed within 15 minutes. Application Insights shows the exception of each execution under Failures. If access was denied, the exception names the missing role or rule.'
     query: loadTextContent('../portal/alerts/executions-fail.kql')
     column: 'Failed'
     operator: 'GreaterThan'
@@ -99,8 +99,8 @@ var logAlerts = [
   }
   {
     name: 'messages-kept'
-    title: 'a message could not be used'
-    description: 'A message was put into the queue poison, with its reason. Kind poison: it cannot be read, or fails for good; look who sends it. Kind bug: an error of Nodewright\'s; please report it with the reason. Then delete the message.'
+    title: 'a message could not be handled'
+    description: 'A message was moved to the queue poison, with its reason. Kind poison: the message cannot be read, or always fails; find its sender. Kind bug: an error of Nodewright; please report it with the reason. Then delete the message.'
     query: loadTextContent('../portal/alerts/messages-kept.kql')
     column: 'Kept'
     operator: 'GreaterThan'
@@ -111,7 +111,7 @@ var logAlerts = [
   {
     name: 'quota-wall'
     title: 'a quota is used up'
-    description: 'A quota of cores is used to 95 % or more, or Azure has refused a machine for it. Ask for more: az quota, or Usage + quotas of the subscription; or let the NodePool use other families.'
+    description: '95 % or more of a quota of cores is used, or Azure has refused a VM because of the quota. Request a higher quota (az quota, or Usage + quotas of the subscription), or allow other families in the NodePool.'
     query: loadTextContent('../portal/alerts/quota-wall.kql')
     column: 'Walls'
     operator: 'GreaterThan'
@@ -121,8 +121,8 @@ var logAlerts = [
   }
   {
     name: 'launch-failures'
-    title: 'machines do not come'
-    description: 'More than three NodeClaims have failed for one reason within half an hour. RequestDisallowedByPolicy, AuthorizationFailed, SubnetIsFull: somebody has to change that. InsufficientCapacityError: widen sizes or zones of the NodePool. RegistrationTimeout: see why nodes do not join, in docs/troubleshooting.md.'
+    title: 'nodes are not created'
+    description: 'More than three NodeClaims have failed for one reason within 30 minutes. RequestDisallowedByPolicy, AuthorizationFailed, SubnetIsFull: change the policy, the role or the subnet. InsufficientCapacityError: allow more sizes or zones in the NodePool. RegistrationTimeout: docs/troubleshooting.md says why nodes do not join.'
     query: loadTextContent('../portal/alerts/launch-failures.kql')
     column: 'Failures'
     operator: 'GreaterThan'
@@ -132,8 +132,8 @@ var logAlerts = [
   }
   {
     name: 'breaker-tripped'
-    title: 'a pool has stopped removing nodes'
-    description: 'Removing nodes of a NodePool went badly, so it has stopped by itself: replacements of three steps failed within an hour, or a fifth of its nodes is not ready. Its condition DisruptionHealthy says which, and until when: kubectl describe nodepool. Pods get nodes all the same.'
+    title: 'disruption of a NodePool is paused'
+    description: 'Nodewright has paused voluntary disruption of a NodePool: the replacements of three removals failed within an hour, or a fifth of its nodes is not ready. The condition DisruptionHealthy of the NodePool says which, and until when: kubectl describe nodepool. Pending pods still get nodes.'
     query: loadTextContent('../portal/alerts/breaker-tripped.kql')
     column: 'Tripped'
     operator: 'GreaterThan'
@@ -143,8 +143,8 @@ var logAlerts = [
   }
   {
     name: 'drain-begun-late'
-    title: 'a drain begun late'
-    description: 'Azure announced that it takes machines back, and it took more than five seconds until a node took no more pods, or until its pods had been told to go: some may have gone without their grace period. See beside it whether the API server was slow or refused (lines interruption-step-refused and retry-later), and how many instances of the app there were.'
+    title: 'an eviction was handled late'
+    description: 'Azure announced an eviction, and it took more than five seconds until the node was tainted or its pods were evicted: some pods may have lost their grace period. Check whether the API server was slow or refused a request (lines interruption-step-refused and retry-later), and how many instances the app had.'
     query: loadTextContent('../portal/alerts/drain-begun-late.kql')
     column: 'Late'
     operator: 'GreaterThan'
@@ -154,8 +154,8 @@ var logAlerts = [
   }
   {
     name: 'deployment-not-ready'
-    title: 'the deployment lacks something'
-    description: 'Something that every node needs is missing or wrong, so none is launched. The line deployment-not-ready has the sentence with the remedy, GET /api/health too.'
+    title: 'the deployment is incomplete'
+    description: 'Something that every node needs is missing or wrong, so no node is created. The line deployment-not-ready and GET /api/health say what it is and how to fix it.'
     query: loadTextContent('../portal/alerts/deployment-not-ready.kql')
     column: 'Sweeps'
     operator: 'GreaterThan'
@@ -170,8 +170,8 @@ var costAlerts = monthlyCostAlert == 0
   : [
       {
         name: 'cost-over-budget'
-        title: 'machines cost more than ${monthlyCostAlert} ${currency} a month'
-        description: 'At list prices, the machines of the last hour would cost more in a month than monthlyCostAlert. See in the workbook which pools they are of; set spec.limits of the NodePools, or raise the parameter.'
+        title: 'VMs cost more than ${monthlyCostAlert} ${currency} a month'
+        description: 'At list prices, the VMs of the last hour would cost more in a month than monthlyCostAlert. The workbook shows what they cost. Set spec.limits on the NodePools, or raise the parameter.'
         query: replace(
           replace(
             loadTextContent('../portal/alerts/cost-over-budget.kql'),
@@ -193,7 +193,7 @@ var queueAlerts = [
   {
     name: 'dead-letters'
     title: 'messages are dead-lettered'
-    description: 'A queue has dead letters: messages that were delivered ten times, so that even putting them off failed. Read them in the Service Bus Explorer, see why their function failed, and delete them: a sweep finds their work.'
+    description: 'A queue has dead letters: messages that were delivered ten times without success. Read them in the Service Bus Explorer, find out why their function failed, and delete them: a sweep does their work.'
     metric: 'DeadletteredMessages'
     operator: 'Include'
     entity: '*'
@@ -201,7 +201,7 @@ var queueAlerts = [
   {
     name: 'poison-waits'
     title: 'the queue poison is not empty'
-    description: 'Messages that could not be used wait in the queue poison, each with its reason. Read them in the Service Bus Explorer, do what the reason says, and delete them.'
+    description: 'Messages that could not be handled are in the queue poison, each with its reason. Read them in the Service Bus Explorer, do what the reason says, and delete them.'
     metric: 'ActiveMessages'
     operator: 'Include'
     entity: 'poison'

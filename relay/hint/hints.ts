@@ -68,7 +68,7 @@ const volumeResources: ReadonlySet<string> = new Set([
 /** What a CapacityBuffer refers to. Changes of what none refers to are not told. */
 const templateResources: ReadonlySet<string> = new Set(referredResources);
 
-/** Pods come in bursts, and templates change with their buffers; room that was taken is made anew once per burst. */
+/** Pods come in bursts, and templates change with their buffers; room that was taken is made again once per burst. */
 const bufferDelayMs = 1_000;
 
 /** So does one that waits for devices, when a driver publishes some or a claim gives some back. */

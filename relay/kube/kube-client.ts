@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { KubeConnection } from './kube-config.ts';
 
 /**
- * The little of an HTTP client that the relay needs: requests with small bodies, and answers read as they come. The
+ * The little of an HTTP client that the relay needs: requests with small bodies, and responses read as they come. The
  * general client costs 30 MiB of memory and cannot read a page without holding all of it.
  */
 export interface KubeClient {

@@ -6,7 +6,7 @@ import { reasonOf, type Log } from '../process/log.ts';
 export interface LeaseTiming {
   /** How long a lease that is not renewed still keeps others out. */
   readonly durationMs: number;
-  /** How long the holder goes on without having renewed. */
+  /** How long the holder continues without a renewal. */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }

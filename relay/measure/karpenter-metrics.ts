@@ -64,7 +64,7 @@ export function createKarpenterMetrics({
     if (change.resource === 'nodeclaims') countDisruption(change.before, change.after);
   }
 
-  /** A claim that says why it is to go, and is deleted now. */
+  /** A claim that says why it is removed, and is deleted now. */
   function countDisruption(before: NodeClaim | null, after: NodeClaim | null): void {
     if (after === null || !isDeleted(after) || isDeleted(before)) return;
     const givenUp = givenUpReasonOf(after);

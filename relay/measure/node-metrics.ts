@@ -21,7 +21,7 @@ interface NodeMetricsOptions {
   readonly now: () => number;
 }
 
-/** What Karpenter's capacity dashboard reads of single nodes and pods, and what they cost (karpenter-core.md §5.4). Read anew by each scrape. */
+/** What Karpenter's capacity dashboard reads of single nodes and pods, and what they cost (karpenter-core.md §5.4). Read again by each scrape. */
 export function createNodeMetrics(options: NodeMetricsOptions): { readonly render: () => string } {
   const { objects, eachPod, podCount, isPublishing, now } = options;
   return {

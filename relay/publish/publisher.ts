@@ -176,7 +176,7 @@ export class Publisher {
     return due;
   }
 
-  /** Sets the timer anew, once however many changes come in this turn of the event loop. */
+  /** Sets the timer again, once however many changes come in this turn of the event loop. */
   #schedule(): void {
     if (this.#isArming) return;
     this.#isArming = true;

@@ -57,7 +57,7 @@ export interface FeedTiming {
   readonly longestRetryMs: number;
   /** How often to look for a custom resource that is not installed. */
   readonly absentRetryMs: number;
-  /** Silence after which a watch is opened anew. Bookmarks come about once a minute. */
+  /** Silence after which a watch is opened again. Bookmarks come about once a minute. */
   readonly watchIdleMs: number;
   /** How long a watch that takes the place of one that ended may take to open, before the feed counts as broken. */
   readonly openMs: number;
@@ -74,13 +74,13 @@ export const feedTiming: FeedTiming = {
 /** Objects per page of a list. More would not be faster, and the API server holds a page in memory as a whole. */
 const pageSize = 500;
 
-/** Pages of one list: 500,000 objects. A list that goes on is a server that repeats its continue token. */
+/** Pages of one list: 500,000 objects. A longer list is a server that repeats its continue token. */
 const mostPages = 1_000;
 
 /** Longest that the API server keeps a watch open, in seconds; it then ends it in good order and we go on from there. */
 const watchSeconds = 540;
 
-/** A watch that ends sooner, in good order or not, is not opened anew at once: else a server in trouble is hammered. */
+/** A watch that ends sooner, in good order or not, is not opened again at once: else a server in trouble is hammered. */
 const shortestWatchMs = 1_000;
 
 /** How often a list must find a custom resource not installed before what we know of its objects is forgotten. */

@@ -142,7 +142,7 @@ class Splitter {
     return end;
   }
 
-  /** The place of the quote that ends the string; the chunk's length when it goes on in the next. */
+  /** The place of the quote that ends the string; the chunk's length when it continues in the next. */
   #endOfString(chunk: Buffer, start: number): number {
     let from = this.#isEscaped ? start + 1 : start;
     this.#isEscaped = false;

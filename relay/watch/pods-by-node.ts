@@ -6,7 +6,7 @@ export interface PodsByNode {
   readonly on: (node: string) => number;
 }
 
-/** Makes one that knows of no pod. It counts those that `counts` answers true for. */
+/** Makes one that knows of no pod. It counts those that `counts` returns true for. */
 export function createPodsByNode(counts: (pod: PodState) => boolean): PodsByNode {
   const byNode = new Map<string, number>();
   const add = (pod: PodState | null, by: 1 | -1): void => {

@@ -2,7 +2,7 @@ import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { RELAY_SILENCE_MS } from './gather/read-snapshot.ts';
 import type { Ports } from './ports/ports.ts';
 
-/** Whether the app can do its work, for whoever asks; each problem is a sentence with what to do about it. */
+/** Whether the app can do its work; each problem is a sentence with what to do about it. */
 export interface Health {
   readonly isReady: boolean;
   readonly problems: ReadonlyArray<string>;

@@ -56,7 +56,7 @@ export const annotation = {
   sizeReason: 'nodewright.dev/size-reason',
   /** How many pods a NodeClaim was planned for: until so many have come, there is nothing to see on its node. */
   plannedPods: 'nodewright.dev/planned-pods',
-  /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be looked for when they are taken back. */
+  /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be found when they are revoked. */
   severalTokens: 'nodewright.dev/several-tokens',
   /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
   resourceSlices: 'nodewright.dev/resource-slices',
@@ -71,7 +71,7 @@ export const annotation = {
   rolloutHalted: markKey.rolloutHalted,
   disruptionFailures: markKey.disruptionFailures,
   interruption: markKey.interruption,
-  /** On a NodeClaim that replaces machines which Azure takes back: when the first of their notices was acted on. */
+  /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
   noticed: 'nodewright.dev/noticed',
   disruption: markKey.disruption,
   givenUp: markKey.givenUp,

@@ -13,7 +13,7 @@ export function otherTaints<Taint extends { readonly key: string }>(node: {
 }
 
 /**
- * True when the node has the taint by which Karpenter marks one that is to go. Key and effect must both fit, as Karpenter
+ * True when the node has the taint by which Karpenter marks a node for removal. Key and effect must both fit, as Karpenter
  * compares them: with another effect the scheduler would still send pods there, and nothing of ours has put it there.
  */
 export function isDisrupted(node: Tainted | null): boolean {

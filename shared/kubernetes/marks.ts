@@ -1,6 +1,6 @@
 /** Annotations by which plans and people say something about nodes that go. Those of a NodePool: what it says of all its nodes. */
 export const markKey = {
-  /** The decision by which a NodeClaim is to go, while it still can be taken back: all with the same go together. */
+  /** The decision which removes a NodeClaim, while it can still be withdrawn: all with the same go together. */
   disruption: 'nodewright.dev/disruption',
   /** The NodeClaims launched for the pods of one that goes, separated by commas. */
   replacedBy: 'nodewright.dev/replaced-by',
@@ -10,7 +10,7 @@ export const markKey = {
   givenUp: 'nodewright.dev/given-up',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
-  /** On a NodePool: `true`, or a time until which its nodes are not removed of our own choice. */
+  /** On a NodePool: `true`, or a time until which its nodes are exempt from voluntary disruption. */
   pauseDisruption: 'nodewright.dev/pause-disruption',
   /** On a NodePool: how long the first node of a new image or Kubernetes version is watched before the others are replaced. */
   bakeTime: 'nodewright.dev/bake-time',

@@ -9,6 +9,6 @@ export interface Blob {
 /** One container, reduced to what we do with it. All throw RetryableError when storage cannot be used. */
 export interface Blobs {
   read(name: string): Promise<Blob | null>;
-  /** Writes whatever is there. `false` when `condition` does not hold. */
+  /** Writes over any content. `false` when `condition` does not hold. */
   write(name: string, bytes: Uint8Array, condition: { readonly etag: string } | 'absent' | 'any'): Promise<boolean>;
 }

@@ -110,11 +110,11 @@ export interface Cloud {
   /** Has a machine that does not join report how its set-up ended; `observe` tells, some time later. Idempotent. */
   diagnose(claim: string): Promise<void>;
   /**
-   * Takes back what let the machine ask for its certificate: it has one. Idempotent. `areSeveral`: what the claim's annotation
+   * Revokes what let the machine ask for its certificate: it has one. Idempotent. `areSeveral`: what the claim's annotation
    * says (`annotation.severalTokens`); else there is one.
    */
   revokeTokens(claim: string, areSeveral: boolean): Promise<void>;
-  /** Starts, or goes on with, the removal of VM, NIC and disk. `gone` once nothing of them is left. Idempotent. */
+  /** Starts or continues the removal of VM, NIC and disk. `gone` once nothing of them is left. Idempotent. */
   delete(claim: string): Promise<'gone' | 'deleting'>;
   /** All VMs and NICs that carry our cluster's tags. */
   inventory(): Promise<ReadonlyArray<InventoryItem>>;
@@ -173,7 +173,7 @@ export type EvictionRatesOutcome =
   /** `fix`: what a person has to do; null where it may pass, or nobody here can tell. */
   | { readonly kind: 'unknown'; readonly why: string; readonly fix: string | null };
 
-/** A spot machine that Azure takes back. */
+/** A spot machine that Azure evicts. */
 export interface EvictedMachine {
   readonly claim: string;
   readonly instanceType: string;
@@ -193,7 +193,7 @@ export interface Catalogs {
   /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
   /**
-   * Remembers for all instances that spot machines are taken back, once per claim. Answers the storms that they are part of: what
+   * Remembers for all instances that spot machines are evicted, once per claim. Returns the storms that they are part of: what
    * these are about counts as more until they have passed.
    */
   evicted(machines: ReadonlyArray<EvictedMachine>): Promise<ReadonlyArray<SpotStorm>>;

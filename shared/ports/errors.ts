@@ -24,7 +24,7 @@ export class RetryableError extends Error {
 
 /**
  * One object may not be written so. It is nobody's fault but that object's, and works once somebody has changed a policy or the object:
- * what is beside it goes on.
+ * everything else continues.
  */
 export class RefusedError extends RetryableError {
   override readonly name = 'RefusedError';

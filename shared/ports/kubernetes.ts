@@ -77,7 +77,7 @@ export interface Kinds {
   readonly NodeOverlay: NodeOverlay;
   readonly Pod: NodePod;
   readonly Lease: Lease;
-  readonly Event: { readonly metadata: ObjectMeta };
+  readonly Event: { readonly metadata: ObjectMeta; readonly count?: number; readonly lastTimestamp?: string };
   readonly VolumeAttachment: {
     readonly metadata: ObjectMeta;
     readonly spec: { readonly nodeName: string; readonly source: { readonly persistentVolumeName?: string } };

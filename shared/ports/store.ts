@@ -22,7 +22,7 @@ export interface Decision {
   readonly plan: Plan;
   /** By what value each claim's node is kept for its pods, in the order of `plan.claims`; absent: each by the claim's name. */
   readonly reservations?: ReadonlyArray<string>;
-  /** The nodes that are to go, where the decision is about any. */
+  /** The nodes to remove, if the decision removes any. */
   readonly removal?: Removal;
   /** The pods of `plan.claims` that do not come themselves. */
   readonly movers?: ReadonlyArray<Mover>;
@@ -68,7 +68,7 @@ export interface DeviceMemory {
   write(templates: DeviceTemplates): Promise<void>;
 }
 
-/** The figures of plans, for whoever scrapes the relay. Nothing here decides by them. */
+/** The figures of plans, for the relay's metrics. Nothing here decides by them. */
 export interface FiguresLog {
   /** Counts a plan, once however often it is said. `crowded`: others wrote all the time, and it was not counted. */
   add(plan: PlanFigures, fate: PlanFate): Promise<'added' | 'crowded'>;

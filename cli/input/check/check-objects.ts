@@ -149,7 +149,7 @@ function checkOwn(input: InputObject, definition: KindDefinition, findings: Find
   };
 }
 
-/** Unknown fields are errors where that is asked for, and beside other errors: who mends those is to mend all at once. */
+/** Unknown fields are errors where that is asked for, and beside other errors: all of them can be fixed at once. */
 function tellDoubts(
   input: InputObject,
   head: Head,

@@ -1,8 +1,8 @@
 import type { AzureEvent } from '../../azure/arm/resources.ts';
-import { type AppEvent, numberFact } from '../view/app-events.ts';
+import { type AppEvent, numberFact, textFact } from '../view/app-events.ts';
 import type { NodeClaim } from '../view/cluster-objects.ts';
 import type { Display } from '../screen/display.ts';
-import { createNarrator } from '../tell/narrate.ts';
+import { createNarrator, type Later } from '../tell/narrate.ts';
 import type { Plans } from '../view/plan-gap.ts';
 import { createSavings } from './savings.ts';
 import type { Sentence } from '../view/view.ts';
@@ -32,6 +32,7 @@ export function createRunLog(
   display: Display,
   elapsedMs: () => number,
   claims: () => ReadonlyMap<string, NodeClaim>,
+  later?: Later,
 ): RunLog {
   let news: ReadonlyArray<Sentence> = [];
   let plans: Plans = { decisions: 0, cost: 0, lowerBound: 0 };
@@ -44,7 +45,17 @@ export function createRunLog(
     display.said(sentence);
   };
   const savings = createSavings();
-  const narrator = createNarrator({ claims, say });
+  const inUse = new Set<string>();
+  const count = (event: AppEvent): void => {
+    const claim = textFact(event, 'claim');
+    if (event.event === 'nodeclaim-registered') {
+      inUse.add(claim);
+      nodes = { ...nodes, joined: nodes.joined + 1 };
+    }
+    // What never joined was no node.
+    if (event.event === 'nodeclaim-terminated' && inUse.delete(claim)) nodes = { ...nodes, gone: nodes.gone + 1 };
+  };
+  const narrator = createNarrator({ claims, say, ...(later === undefined ? {} : { later }) });
   return {
     news: () => news,
     plans: () => plans,
@@ -69,8 +80,7 @@ export function createRunLog(
         };
         if (numberFact(event, 'left') === 0) onPlanned();
       }
-      if (event.event === 'nodeclaim-registered') nodes = { ...nodes, joined: nodes.joined + 1 };
-      if (event.event === 'nodeclaim-terminated') nodes = { ...nodes, gone: nodes.gone + 1 };
+      count(event);
       narrator.tellApp(event);
     },
     tellAzure: (event) => {

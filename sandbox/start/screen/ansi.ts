@@ -102,7 +102,8 @@ function chunks(word: string, width: number): ReadonlyArray<string> {
 export function wrapAtMost(text: string, width: number, lines: number): ReadonlyArray<string> {
   const all = wrap(text, width);
   if (all.length <= lines) return all;
-  const last = all[lines - 1] ?? '';
+  // More of the text than the line holds, so that the ellipsis stands at its end.
+  const last = all.slice(lines - 1, lines + 1).join(' ');
   return [...all.slice(0, lines - 1), withEllipsis(last, width)];
 }
 
@@ -115,7 +116,7 @@ export function withEllipsis(text: string, width: number): string {
     .slice(0, Math.max(0, width - 2))
     .join('');
   if (room === text) return `${text} …`;
-  const end = room.lastIndexOf(' ');
+  const end = Array.from(text)[width - 2] === ' ' ? room.length : room.lastIndexOf(' ');
   return end > width * (1 - WASTE_MAX)
     ? `${room.slice(0, end)} …`
     : `${Array.from(text)

@@ -22,8 +22,11 @@ export function heldSentences(nodes: View['nodes']): ReadonlyArray<string> {
 }
 
 function heldBy(state: NodeState): string | null {
-  if (state.kind === 'tainted') return `startup taint ${state.taint}`;
-  return state.kind === 'leaving' ? state.waitsFor : null;
+  if (state.kind === 'tainted') return `the removal of startup taint ${state.taint}`;
+  if (state.kind !== 'leaving' || state.waitsFor === null) return null;
+  return state.waitsFor.startsWith('PodDisruptionBudget')
+    ? `${state.waitsFor}, which allows no evictions`
+    : state.waitsFor;
 }
 
 /** How many reasons are told, in how many lines each, and whether the others are counted. */

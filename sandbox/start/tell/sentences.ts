@@ -119,12 +119,19 @@ function shellWord(text: string): string {
   return text.includes(' ') ? `'${text}'` : text;
 }
 
+/** An offering that Azure refused. `wasLast`: the NodeClaim had no other. */
+export interface Refusal extends Offering {
+  readonly reason: string;
+  readonly wasLast: boolean;
+}
+
 /** Azure did not give what was asked for. */
-export function refusedSentence(refusals: ReadonlyArray<Offering & { readonly reason: string }>): string {
+export function refusedSentence(refusals: ReadonlyArray<Refusal>): string {
   const [first] = refusals;
   if (first === undefined) return '';
   const { size, zone, reason } = first;
   const where = zone === '' ? '' : ` in zone ${shortZone(zone)}`;
   const more = refusals.length > 1 ? `, and ${refusals.length - 1} more` : '';
-  return `Azure refuses ${shortSize(size)}${where} (${reason})${more}: trying the next best.`;
+  const next = refusals.every(({ wasLast }) => wasLast) ? 'the pods are planned again' : 'trying the next best';
+  return `Azure refuses ${shortSize(size)}${where} (${reason})${more}: ${next}.`;
 }

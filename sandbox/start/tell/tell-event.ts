@@ -69,7 +69,6 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
     bad(`Azure refuses every machine for ${nodeOf(event)}${because(event, 'message', 'reason')}`),
   'pods-not-let-in': (event) =>
     warn(`The planned pods cannot be scheduled first on ${textFact(event, 'node')}${because(event, 'why')}`),
-  'nodeclaim-deleted': (event) => plain(`${nodeOf(event)} is being removed${because(event, 'message', 'reason')}`),
   'node-released': (event) => plain(`${nodeOf(event)} is released, because its NodeClaim no longer exists.`),
   'machine-taken-back': (event) =>
     plain(`${nodeOf(event)} started after its NodeClaim was deleted, and is deleted too.`),
@@ -144,6 +143,17 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
       `A message that cannot be handled is in the queue poison (${textFact(event, 'function')})${because(event, 'reason')}`,
     ),
 };
+
+/** Azure's own code, before what it says at length. */
+const CODE = /^([A-Z][A-Za-z]+): /;
+
+/** A NodeClaim was given up. Of what Azure says about its VM the code is enough: the rest is on the NodeClaim. */
+export function givenUp(event: AppEvent): Told {
+  const code = CODE.exec(textFact(event, 'message'))?.[1];
+  if (textFact(event, 'reason') === 'AsyncProvisioningError' && code !== undefined)
+    return warn(`Azure could not create ${nodeOf(event)} (${code}); its pods are planned again.`);
+  return plain(`${nodeOf(event)} is being removed${because(event, 'message', 'reason')}`);
+}
 
 /** What is down or busy outside, for as many hints as wait for it. */
 export function retrySentence(errors: ReadonlyArray<string>): string {

@@ -11,7 +11,7 @@ export function renderUsd(microUsd: number): string {
   return usd >= 10 ? usd.toFixed(2) : usd.toFixed(3);
 }
 
-/** Above this the bound most likely ignores a rule that the plan has to obey, such as topology spread or host ports. */
+/** Above this the bound most likely leaves out a rule that the plan obeys, such as a preference or the weight of a NodePool. */
 const TELLING_GAP = 0.1;
 
 /**

@@ -170,13 +170,13 @@ function waitingOf({ pods, events, eventSeenAt, plannedAt }: Sources, nowMs: num
 /** The newest word counts. */
 function noteReason(
   reasons: Map<string, Reason>,
-  { involvedObject, reason, message = '', metadata }: ClusterEvent,
+  { involvedObject, reason, message = '', metadata, lastTimestamp }: ClusterEvent,
   seenAt: Sources['eventSeenAt'],
 ): void {
   if (involvedObject.kind !== 'Pod' || reason !== 'FailedScheduling') return;
   const uid = involvedObject.uid ?? '';
   // The API server keeps whole seconds; a plan and the refusal of what it wants often share one.
-  const second = Date.parse(metadata.creationTimestamp);
+  const second = Date.parse(lastTimestamp ?? metadata.creationTimestamp);
   const seen = seenAt.get(`${metadata.namespace ?? ''}/${metadata.name}`) ?? second;
   const atMs = Math.min(second + 999, Math.max(second, seen));
   if ((reasons.get(uid)?.atMs ?? 0) > atMs) return;

@@ -21,6 +21,8 @@ export interface ClusterEvent extends KubernetesObject {
   };
   readonly reason?: string;
   readonly message?: string;
+  /** When it happened last, in whole seconds. */
+  readonly lastTimestamp?: string;
 }
 
 /** Size, zone and capacity type of a claim's machine: what runs once it runs, what is planned before. Empty: unknown. */

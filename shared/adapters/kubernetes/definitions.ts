@@ -8,7 +8,7 @@ interface Kept<T> {
   readonly answer: Promise<T | null>;
 }
 
-/** Reads each definition once for all who ask within its age. A failure is theirs, too, and the next one asks anew. */
+/** Reads each definition once for all who ask within its age. A failure is theirs, too, and the next one asks again. */
 export function createDefinitions(kubernetes: Pick<Kubernetes, 'get'>, now: () => number): Definitions {
   return {
     nodePool: kept((name) => kubernetes.get('NodePool', { name, namespace: null }), now),

@@ -49,7 +49,7 @@ const RIGHTS = "see that the app's identity is bound to what infra/kubernetes gr
 /** Between tries while a right is missing. */
 const RIGHTS_PAUSE_MS = 30_000;
 
-/** What the API server answers, as 500, to the eviction of a pod that two budgets select: it stays so until somebody mends them. */
+/** What the API server answers, as 500, to the eviction of a pod that two budgets select: it stays so until somebody changes them. */
 const TWO_BUDGETS = 'more than one PodDisruptionBudget';
 
 interface Connection {

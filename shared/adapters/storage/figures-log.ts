@@ -51,7 +51,7 @@ function together<T, Outcome>(writeAll: (all: ReadonlyArray<T>) => Promise<Outco
   };
 }
 
-/** `change` gives the next record, or null where nothing is to be written. What cannot be read is begun anew, as counters may. */
+/** `change` gives the next record, or null where nothing is to be written. What cannot be read is begun again, as counters may. */
 async function write(
   blobs: Blobs,
   name: string,

@@ -34,7 +34,7 @@ const CLOSING_DENIED_MS = 60 * 60_000;
 const DELETION_DENIED_MS = 20 * 60_000;
 
 /**
- * Marks what the decision removes: says on each claim by which decision and why it is to go, and keeps new pods off its node.
+ * Marks what the decision removes: says on each claim which decision removes it and why, and keeps new pods off its node.
  * The taint comes last, so that none of ours is without a word on the claim. Twice is as once; a claim that is going already, or
  * another by now, is left alone. A node that may not be marked stays, and says so; those beside it go, unless something was made to come in
  * place of all of them: then none goes. `isLast`: what fails for now is not tried again, and its node stays as if that were denied.

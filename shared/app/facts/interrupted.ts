@@ -1,10 +1,10 @@
 import { annotation } from '../../contract/names.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 
-/** What was taken back this long ago says nothing of what there is now. Karpenter has no figure; new plans avoid its offering as long. */
+/** An eviction this long ago says nothing about capacity now. Karpenter has no figure; new plans avoid its offering as long. */
 export const EVICTION_COUNTS_MS = 10 * 60_000;
 
-/** The claims of machines that Azure takes back and that are on their way out. */
+/** The claims of machines that Azure evicts and that are on their way out. */
 export function interruptedAmong(claims: ReadonlyArray<NodeClaim>): ReadonlyArray<NodeClaim> {
   return claims.filter((claim) => claim.metadata.deletionTimestamp !== undefined && isInterrupted(claim));
 }
@@ -38,18 +38,18 @@ export function noticeOf({ metadata }: NodeClaim): { readonly allStay: boolean }
   return { allStay: metadata.annotations?.[annotation.stayUntilDeadline] === 'true' };
 }
 
-/** Those whose spot capacity was taken back a short while ago, whether they have been deleted by now or are about to be. */
+/** Those that Azure evicted a short while ago, whether they have been deleted by now or are about to be. */
 export function evictedAmong(claims: ReadonlyArray<NodeClaim>, nowMs: number): ReadonlyArray<NodeClaim> {
   return claims.filter((claim) => isPreempted(claim) && nowMs - takenBackMs(claim, nowMs) < EVICTION_COUNTS_MS);
 }
 
-/** When the claim was given up, milliseconds since the epoch; the same for whoever asks. */
+/** When the claim was given up, milliseconds since the epoch; every caller gets the same. */
 export function takenBackMs({ metadata }: NodeClaim, nowMs: number): number {
   const deletedMs = Date.parse(metadata.deletionTimestamp ?? '');
   return Number.isNaN(deletedMs) ? nowMs : deletedMs;
 }
 
-/** Does it go, whatever else is said of it, because spot capacity is taken back? */
+/** Is it removed in any case, because Azure evicts it? */
 export function isPreempted({ metadata }: NodeClaim): boolean {
   return metadata.annotations?.[annotation.interruption]?.startsWith('preempt ') === true;
 }

@@ -12,7 +12,7 @@ const STEP_MS = 1_000;
 const SUCCEEDED_WITHIN_MS = 30_000;
 
 /**
- * Says on a planned claim since when it is needed, where it takes pods of machines that Azure takes back, or pods that came right after:
+ * Says on a planned claim since when it is needed, where it takes pods of machines that Azure evicts, or pods that came right after:
  * the earliest of their notices. It is for measuring only, so that it does no harm where such a pod came for another reason.
  */
 export function withNotices(snapshot: NoticedIn, planned: ReadonlyArray<PlannedClaim>): ReadonlyArray<PlannedClaim> {

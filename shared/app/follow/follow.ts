@@ -217,7 +217,7 @@ async function followRegistered(
 /**
  * Has the node been registered for as long as it may take to register, and not been ready in all that time? No pod that was planned for it
  * can run there, and plans count on its room: it is given up as one that never joined. A node that is ready and waits for a startup taint
- * is somebody's to mend, as in Karpenter.
+ * is for an operator to fix, as in Karpenter.
  */
 function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolean {
   if (isTrue(claim.status?.conditions, 'Initialized') || isReadyNode(status?.conditions)) return false;

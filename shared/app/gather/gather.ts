@@ -34,7 +34,7 @@ import { roomLeft } from './room-left.ts';
 
 /**
  * How long after its registration a claim's planned pods stay with it. The scheduler binds them within seconds; until the
- * snapshot shows it, planning them anew could open a claim for pods that have one. Karpenter holds nominations for 20 s.
+ * snapshot shows it, planning them again could open a claim for pods that have one. Karpenter holds nominations for 20 s.
  */
 export const SETTLING_MS = 20_000;
 

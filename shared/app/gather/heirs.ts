@@ -37,7 +37,7 @@ export interface Heirs {
   readonly waiting: ReadonlyArray<PlannedPod>;
   /** How many predecessors are on a node that goes, or have gone and have no successor yet, while their owner wants another pod. */
   readonly awaited: number;
-  /** How many of these have gone: whoever comes in their place is in no plan yet. */
+  /** How many of these have ended: no plan has their successors yet. */
   readonly unborn: number;
 }
 

@@ -33,7 +33,7 @@ export interface Reservation {
   readonly value: string;
   /** The pods that the claim was made for; none when no decision made it. */
   readonly pods: ReadonlyArray<PlannedPod>;
-  /** The decision several of whose claims share it: then as many as `pods` take the place, whoever of theirs they are. Null: its own. */
+  /** The decision several of whose claims share it: then as many as `pods` take the place, whichever of them. Null: its own. */
   readonly sharedIn: Decision | null;
 }
 

@@ -134,7 +134,7 @@ async function orFailure<Answer>(
   }
 }
 
-/** `follow` goes on with the drain. */
+/** `follow` continues the drain. */
 async function hintOthers(ports: Ports, { metadata: { name, uid = '' } }: NodeClaim, leave: Leave): Promise<void> {
   const occasion = `interrupted/${uid}/${leave.deadlineMs}`;
   await hintObjects(ports, claimsNamed([name]), { reason: 'interrupted', occasion });
@@ -183,7 +183,7 @@ type Stamp =
   | { readonly kind: 'left' }
   | { readonly kind: 'gone' };
 
-/** Writes on the claim by when its pods must have left, and answers it. An earlier time stays. */
+/** Writes on the claim by when its pods must have left, and returns it. An earlier time stays. */
 async function stampClaim(ports: Ports, read: NodeClaim, { signal, deadlineMs }: Leave): Promise<Stamp> {
   let deadline = toTimestamp(deadlineMs);
   let dueMs = deadlineMs;

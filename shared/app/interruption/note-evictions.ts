@@ -12,7 +12,7 @@ import { RetryableError } from '../../ports/errors.ts';
 import type { EvictedMachine, RefusedOffering } from '../../ports/cloud.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** While a storm goes on each eviction moves its end; one event in so long tells of it. */
+/** While a storm lasts each eviction moves its end; one event in so long tells of it. */
 const TOLD_EVERY_MS = 30 * 60_000;
 
 /** Machines are on their way out for minutes, and are noted by the first look at them of each process. Longer than they count. */
@@ -21,11 +21,11 @@ const NOTED_AGAIN_MS = 2 * EVICTION_COUNTS_MS;
 /** What could not be written is tried again after so long, so that not every look of a storm waits for it. */
 const UNWRITTEN_AGAIN_MS = 10_000;
 
-/** A plan waits no longer for what is remembered: it knows by itself what is being taken back. */
+/** A plan waits no longer for what is remembered: it knows by itself what is being evicted. */
 const WRITING_MAX_MS = 2_000;
 
 /**
- * Where spot capacity was just taken back, new spot capacity would go the same way: its offering is avoided for a while, and where many
+ * Where spot capacity was just evicted, new spot capacity would go the same way: its offering is avoided for a while, and where many
  * go at once, others are preferred to all that is like it. One write for all that the snapshot shows, before plans are made from it;
  * where it fails or takes too long, plans go on without, and the next look tries again.
  */
@@ -54,7 +54,7 @@ export async function noteEvictions(ports: Ports, snapshot: Pick<Snapshot, 'node
   }
 }
 
-/** From when it was taken back, so that whoever notes it again says the same. */
+/** From when it was evicted, so that whoever notes it again says the same. */
 function refusalOf(claim: NodeClaim, nowMs: number): ReadonlyArray<RefusedOffering> {
   const place = spotPlaceOf(claim);
   if (place === null) return [];
@@ -67,7 +67,7 @@ function keyOf({ metadata }: NodeClaim): string {
   return `evicted/${metadata.name}`;
 }
 
-/** Rejects with a RetryableError where it takes too long. What goes on meanwhile is a write that may come about or not. */
+/** Rejects with a RetryableError where it takes too long. The write continues meanwhile, and may succeed or not. */
 async function inTime<Answer>({ sleep }: Pick<Ports, 'sleep'>, work: Promise<Answer>): Promise<Answer> {
   const late = sleep(WRITING_MAX_MS).then(() => {
     throw new RetryableError(`not written within ${WRITING_MAX_MS} ms`);

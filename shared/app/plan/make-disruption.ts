@@ -4,7 +4,7 @@ import { instant } from '../../core/quantity/units.ts';
 import type { Gathered } from '../gather/gather.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** Steps of a plan that one look begins: of thousands of nodes the audit of all takes as long as the plan, and the next look plans anew. */
+/** Steps of a plan that one look begins: of thousands of nodes the audit of all takes as long as the plan, and the next look plans again. */
 const BEGUN = 1;
 
 /**

@@ -2,7 +2,7 @@ import { RetryableError, TerminalError } from '../../ports/errors.ts';
 
 /**
  * Runs `task` for each item, at most `limit` at a time, and returns the answers in the items' order. The first failure
- * is thrown, after the tasks already running have ended, so that nothing goes on behind the caller's back.
+ * is thrown, after the tasks already running have ended, so that no task is still running when the caller gets the error.
  */
 export async function inParallel<Item, Answer>(
   items: ReadonlyArray<Item>,
@@ -41,7 +41,7 @@ export async function eachAlone<Item, Answer>(
   return inParallel([...items.entries()], limit, async ([index, item]) => alone(() => task(item, index)));
 }
 
-/** What a step answers, or why the outside would not have it. */
+/** What a step returns, or why the outside would not have it. */
 export async function alone<Answer>(step: () => Promise<Answer>): Promise<Settled<Answer>> {
   try {
     return { kind: 'done', answer: await step() };

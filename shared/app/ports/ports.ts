@@ -16,7 +16,7 @@ export type Log = (event: string, facts: Readonly<Record<string, string | number
 
 /** Whether and how nodes are disrupted. */
 export interface DisruptionSettings {
-  /** False: nothing is begun, and what has begun and can be taken back is. */
+  /** False: nothing is begun, and what has begun and can be undone is undone. */
   readonly isOn: boolean;
   readonly policy: DisruptionPolicy;
 }

@@ -1,34 +1,37 @@
 import type { LeftPod } from '../../core/model/plan.ts';
 import { renderLeftReason } from '../../core/telling/reasons/render-left-reason.ts';
-import { publish } from '../tell/events.ts';
-import { inParallel } from '../ports/in-parallel.ts';
-import { aboutPod } from '../tell/pod-key.ts';
+import { digest } from '../../contract/digest.ts';
 import type { Ports } from '../ports/ports.ts';
+import { tellWaitingPods } from './tell-waiting-pods.ts';
 
-/** Events about pods that cannot be placed, at most so many per plan; the decision record has them all. */
-const REPORTED_MAX = 100;
-const REPORTS_AT_ONCE = 8;
+/** While a refusal holds it is published again after this time: Karpenter's own `FailedScheduling` has the same five minutes. */
+const AGAIN_MS = 5 * 60_000;
 
 /**
- * Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. Not
+ * Publishes for each pod, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. Not
  * while it may turn out that one of the pools takes it: that is looked at again when the pool has been judged.
+ *
+ * A refusal is never deleted. `Nominated` comes behind it when help is on its way; a refusal that holds again comes behind that.
  */
 export async function reportLeft(
   ports: Ports,
   left: ReadonlyArray<LeftPod>,
   unjudged: Pick<ReadonlySet<string>, 'has'>,
 ): Promise<void> {
-  const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
+  const judged = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
   tellReasons(ports, left);
-  await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
-    const reasons = refusals.map((reason) => {
-      const { detail, fix } = renderLeftReason(reason);
-      return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
-    });
-    const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
-    const note = { regarding: aboutPod(pod), type: 'Warning', reason: 'FailedScheduling', message } as const;
-    await publish(ports.kubernetes, note, ports.now());
-  });
+  await tellWaitingPods(
+    ports,
+    judged.map(({ pod, refusals }) => {
+      const reasons = refusals.map((reason) => {
+        const { detail, fix } = renderLeftReason(reason);
+        return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
+      });
+      const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
+      const key = `left/${pod.uid}/${digest(message)}`;
+      return { pod, key, type: 'Warning', reason: 'FailedScheduling', message, againMs: AGAIN_MS } as const;
+    }),
+  );
 }
 
 /** How many pods each kind of reason keeps out, for the portal. A pod counts once for each kind among its pools. */

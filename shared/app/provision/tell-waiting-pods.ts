@@ -8,20 +8,20 @@ import type { Ports } from '../ports/ports.ts';
 const TOLD_MAX = 100;
 const TOLD_AT_ONCE = 8;
 
-/** What a pod is told. `key`: what is told once an hour, by this process. */
-export interface PodNews extends Pick<EventNote, 'type' | 'reason' | 'message'> {
+/** An event about a pod. `key`: this process publishes it once per hour, or once per `againMs` where that is given. */
+export interface PodNews extends Pick<EventNote, 'type' | 'reason' | 'message' | 'againMs'> {
   readonly pod: PodReference;
   readonly key: string;
 }
 
-/** Tells pods by events, each once an hour. Each look at pods that wait comes here: whoever is too many now is told by the next. */
+/** Publishes events about pods. Every look at pods that wait ends here: the events that are too many now follow with the next look. */
 export async function tellWaitingPods(
   ports: Pick<Ports, 'kubernetes' | 'now' | 'told'>,
   all: ReadonlyArray<PodNews>,
 ): Promise<void> {
   const news = all.filter(({ key }) => !ports.told.isKnown(key, ports.now()));
-  await inParallel(news.slice(0, TOLD_MAX), TOLD_AT_ONCE, async ({ pod, key, type, reason, message }) => {
-    if (!ports.told.isNews(key, ports.now(), EVENT_LIVES_MS)) return;
-    await publish(ports.kubernetes, { regarding: aboutPod(pod), type, reason, message }, ports.now());
+  await inParallel(news.slice(0, TOLD_MAX), TOLD_AT_ONCE, async ({ pod, key, ...note }) => {
+    if (!ports.told.isNews(key, ports.now(), note.againMs ?? EVENT_LIVES_MS)) return;
+    await publish(ports.kubernetes, { regarding: aboutPod(pod), ...note }, ports.now());
   });
 }

@@ -25,7 +25,7 @@ export interface Seen {
 
 /**
  * Asks for a look at claims, pools and classes that are not at rest, in case what would have moved them got lost, and at a share of those
- * that are: a message about them may be lost as well. Answers how many.
+ * that are: a message about them may be lost as well. Returns how many.
  */
 export async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
   const nowMs = ports.now();
@@ -147,7 +147,7 @@ function isAtRest({ metadata, status }: Followable, node: Node | null): boolean 
 }
 
 /**
- * Stamped by another version of us. It is stamped anew before anybody changes it: afterwards, claims would get the hash
+ * Stamped by another version of us. It is stamped again before anybody changes it: afterwards, claims would get the hash
  * of what they were not made from, and their drift would go unseen.
  */
 function isOutdated({ metadata }: Pick<NodeClaim, 'metadata'>, key: string, ours: string): boolean {

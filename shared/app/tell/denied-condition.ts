@@ -41,7 +41,7 @@ export async function noteDenied(
   });
 }
 
-/** Takes the condition off where the object has it. A conflict is left to whoever looks next. */
+/** Takes the condition off where the object has it. A conflict is left to the next look. */
 export async function clearDenied(ports: Pick<Ports, 'kubernetes'>, about: About): Promise<void> {
   await changeCondition(ports, about, (conditions) =>
     conditionOf(conditions, WRITE_DENIED) === undefined ? null : clearConditions(conditions, [WRITE_DENIED]),

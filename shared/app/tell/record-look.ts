@@ -2,7 +2,7 @@ import type { DisruptionCount, DisruptionState } from '../../contract/figures/di
 import { RetryableError } from '../../ports/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** Writes what the relay shows of a look to whoever scrapes it. Figures that cannot be written are lost, and nothing else is. */
+/** Writes the figures of a look that the relay exposes as metrics. Figures that cannot be written are lost, and nothing else is. */
 export async function recordLook(
   ports: Ports,
   look: {

@@ -28,7 +28,7 @@ export function withDurations(histogram: DurationHistogram, durationsMs: Iterabl
   return { counts, sumMs };
 }
 
-/** Null for what is no histogram over these buckets: one of another version starts anew, as counters may. */
+/** Null for what is no histogram over these buckets: one of another version starts again, as counters may. */
 export function toDurationHistogram(raw: unknown): DurationHistogram | null {
   if (typeof raw !== 'object' || raw === null) return null;
   const { counts, sumMs } = raw as Readonly<Record<string, unknown>>;

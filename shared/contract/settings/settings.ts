@@ -79,7 +79,7 @@ export type Settings = Static<typeof Settings>;
 /** The names of all settings: what a deployment has to think of. */
 export const settingNames: ReadonlyArray<string> = Object.keys(Settings.properties);
 
-/** Throws an Error that lists every setting that is missing or empty, so that one look mends them all. */
+/** Throws an Error that lists every setting that is missing or empty, so that one look shows all of them. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([key, value]) => value !== undefined && (value !== '' || EMPTIABLE.has(key))),

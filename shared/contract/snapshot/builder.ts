@@ -83,7 +83,7 @@ export interface SnapshotBuilder {
   readonly eachPod: (visit: (pod: SeenPod) => void) => void;
   /** How many shapes the pods have. */
   readonly shapeCount: () => number;
-  /** The objects of a resource, in no particular order. Each is made anew from what is kept. */
+  /** The objects of a resource, in no particular order. Each is made again from what is kept. */
   readonly objects: <R extends ObjectResource>(resource: R) => Iterable<ReducedObject<R>>;
   readonly object: <R extends ObjectResource>(resource: R, key: string) => ReducedObject<R> | null;
   readonly has: (resource: ObjectResource, key: string) => boolean;
@@ -150,7 +150,7 @@ class Builder implements SnapshotBuilder {
   readonly #listings = new Map<SnapshotResource, number>();
   readonly #resourceVersions = new Map<string, string>();
   readonly #keepsTemplates: boolean;
-  /** By resource, the keys that a CapacityBuffer names; null when it is to be worked out anew. */
+  /** By resource, the keys that a CapacityBuffer names; null when it is to be worked out again. */
   #referred: ReadonlyMap<ReferredResource, ReadonlySet<string>> | null = null;
 
   constructor(cluster: string, keepsTemplates: boolean) {

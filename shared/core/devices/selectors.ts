@@ -1,6 +1,6 @@
 import type { CompileSelector, SelectedDevice, Verdict } from '../model/device-selector.ts';
 
-/** Answers which devices an expression takes. Each question is asked once. */
+/** Returns which devices an expression takes. Each question is asked once. */
 export interface Matcher {
   readonly compile: CompileSelector;
   readonly takes: (expression: string, id: string, device: SelectedDevice) => Verdict;

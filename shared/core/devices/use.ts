@@ -66,7 +66,7 @@ export function take(use: DeviceUse, { device, admin, consumed }: HeldDevice): v
   use.shared.set(device.id, { holders: (share?.holders ?? 0) + 1, consumed: sum(share?.consumed, consumed, 1) });
 }
 
-/** Takes back in place what `take` noted. */
+/** Undoes in place what `take` noted. */
 export function giveBack(use: DeviceUse, { device, admin, consumed }: HeldDevice): void {
   if (admin) return;
   if (consumed === null) {

@@ -9,7 +9,7 @@ export interface QuotaUse {
   readonly of: ReadonlyArray<{ readonly name: string; readonly left: number }>;
 }
 
-/** So many spot machines like it, of so many, were taken back within a few minutes; or Azure had no spot of many sizes in its zone. */
+/** So many spot machines like it, of so many, were evicted within a few minutes; or Azure had no spot of many sizes in its zone. */
 export interface OfferingStorm {
   readonly evicted: number;
   readonly of: number;
@@ -36,7 +36,7 @@ export interface Offering {
   readonly reservation?: { readonly id: string; readonly remaining: number };
   /** Of a spot VM: the chance that Azure evicts it within an hour, 0 to 1. Absent where it is not known. */
   readonly evictionsPerHour?: number;
-  /** Of a spot VM, while others like it are taken back in numbers: what counts for a new one in place of that. */
+  /** Of a spot VM, while others like it are evicted in numbers: what counts for a new one in place of that. */
   readonly storm?: OfferingStorm;
   /** Absent where quota is not known. */
   readonly quota?: QuotaUse;

@@ -29,7 +29,7 @@ export type CheaperReason =
       readonly weighedPrice: MicroUsdPerHour;
       readonly chosenWeighedPrice: MicroUsdPerHour;
     }
-  /** The same, for so many spot machines like it that were taken back a short while ago; it counts so `until` then. */
+  /** The same, for so many spot machines like it that were evicted a short while ago; it counts so `until` then. */
   | {
       readonly kind: 'spot-storm';
       readonly evicted: number;

@@ -9,7 +9,7 @@ export interface DisruptionPolicy {
   readonly moveCost: number;
   /** By NodePool that says so: its own share, whatever the number of nodes. */
   readonly moveCostOf: ReadonlyMap<string, number>;
-  /** NodePools whose nodes are not removed of our own choice now, by name. */
+  /** NodePools whose nodes are exempt from voluntary disruption now, by name. */
   readonly brakes: ReadonlyMap<string, Brake>;
   /** NodePools with a bake time that have nodes behind a new image or Kubernetes version, by name: what those wait for. */
   readonly rollouts: ReadonlyMap<string, Rollout>;
@@ -59,7 +59,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * What AKS calls a sick node, and for how long it may be: karpenter-provider-azure 2026-08, RepairPolicies. That a machine is
- * about to be taken back is left to the interruption, which knows the deadline.
+ * about to be evicted is left to the interruption, which knows the deadline.
  */
 export const AKS_REPAIRS: ReadonlyArray<RepairPolicy> = [
   { conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 10 * MINUTE_MS },

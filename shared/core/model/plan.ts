@@ -35,7 +35,7 @@ export interface PlannedOffering {
 
 /** How often Azure evicts such a VM, and what it counts as for that, where choices are made. */
 export interface OfferingRisk {
-  /** The chance within an hour, above 0 and up to 1; above that while spot machines like it are taken back in numbers. */
+  /** The chance within an hour, above 0 and up to 1; above that while spot machines like it are evicted in numbers. */
   readonly evictionsPerHour: number;
   /** The price, and what evictions cost on average. */
   readonly weighedPrice: MicroUsdPerHour;

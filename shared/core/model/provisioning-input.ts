@@ -75,7 +75,7 @@ export interface HeldMachine {
 export interface ProvisioningInput {
   /** Its pools are those whose nodes are ours to make. */
   readonly cluster: Cluster;
-  /** The pools of other providers: nothing is planned for them, and pods that find no place are told so. */
+  /** The pools of other providers: nothing is planned for them, and the events of pods without a place say so. */
   readonly foreignPools: ReadonlyArray<NodePool>;
   readonly catalog: Catalog;
   /** By claim name. */

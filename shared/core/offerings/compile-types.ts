@@ -32,7 +32,7 @@ export interface CompiledType {
   readonly plainListPrices: Float64Array;
   /** Chance of an eviction within an hour, per market; null where nothing is known of any. */
   readonly evictions: Float64Array | null;
-  /** By market, of those where spot is taken back in numbers: such a rate is among `evictions`. */
+  /** By market, of those where spot is evicted in numbers: such a rate is among `evictions`. */
   readonly storms: ReadonlyMap<number, OfferingStorm>;
 }
 

@@ -1,4 +1,4 @@
-/** A spot machine that the cloud has taken back. */
+/** A spot machine that the cloud has evicted. */
 export interface SpotEviction {
   /** The claim's name: an eviction counts once, by however many ways it is told of. */
   readonly claim: string;
@@ -11,14 +11,14 @@ export interface SpotEviction {
   readonly ofZone: number;
 }
 
-/** So many spot machines were taken back at once that others are preferred to their kind for a while. */
+/** So many spot machines were evicted at once that others are preferred to their kind for a while. */
 export interface SpotStorm {
   readonly zone: string;
   /** Null: of every family in the zone. */
   readonly family: string | null;
   /** How many there were in a row, this one too: the more, the longer it rests. */
   readonly times: number;
-  /** Machines that were taken back within the window of the last eviction, of so many. */
+  /** Machines that were evicted within the window of the last eviction, of so many. */
   readonly evicted: number;
   readonly of: number;
   readonly untilMs: number;
@@ -34,7 +34,7 @@ export const NO_EVICTIONS: SpotMemory = { evictions: [], storms: [] };
 
 const MINUTE_MS = 60_000;
 
-/** Evictions that are as close together as this are one event. An offering that is taken back rests as long by itself. */
+/** Evictions that are as close together as this are one event. An offering that is evicted rests as long by itself. */
 const WINDOW_MS = 10 * MINUTE_MS;
 
 /**

@@ -333,7 +333,7 @@ export interface RuledNodes {
   readonly place: (nodes: Int32Array, worth: Float64Array) => ReadonlyArray<PackedNode> | null;
 }
 
-/** What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place` answers. */
+/** What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place` returns. */
 export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes, work: Work): CoverResult {
   const { part, kept, fluid } = prepared(problem, work);
   const first = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));

@@ -32,7 +32,7 @@ export function rulesFor(workspace: Workspace): BulkRules {
   return new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
 }
 
-/** Places the pods of each class in turn, each with its share of the work that is left; answers the pods without a place. */
+/** Places the pods of each class in turn, each with its share of the work that is left; returns the pods without a place. */
 export function placeClasses(
   workspace: Workspace,
   placing: PlacingOrder,
@@ -116,7 +116,7 @@ export function partition(
   return [pods.filter((pod) => isFirst(pod)), pods.filter((pod) => !isFirst(pod))];
 }
 
-/** Packs pods by shape; answers those that found no place that way. */
+/** Packs pods by shape; returns those that found no place that way. */
 function placeBulk(
   workspace: Workspace,
   { rules, work, solved }: PlacingOrder,
@@ -136,7 +136,7 @@ function placeBulk(
   return [...unassigned, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
 }
 
-/** Places pods in order, again and again while that gets any further; answers what is left. */
+/** Places pods in order, again and again while that gets any further; returns what is left. */
 export function placeAll(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const queue = queueFor(workspace);
   // Resource claims are each pod's own.

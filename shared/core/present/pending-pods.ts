@@ -62,7 +62,7 @@ export function isPlaceable(cluster: Cluster, pod: Pod): boolean {
 
 /**
  * Will a pod on a node that goes need another place? A pod of a StatefulSet will even while it is being deleted; one that
- * must not be disrupted, or whose budgets never let it go, stays where it is for now.
+ * must not be disrupted, or whose budgets never allow its eviction, stays where it is for now.
  */
 export function isReschedulable(cluster: Cluster, pod: Pod, now: Instant): boolean {
   const shape = cluster.shapes[pod.shape];
@@ -71,7 +71,7 @@ export function isReschedulable(cluster: Cluster, pod: Pod, now: Instant): boole
   return !isUnevictable(cluster, pod, now);
 }
 
-/** Does something keep the pod from every eviction: its own annotation, or a budget that lets none go? */
+/** Does something keep the pod from every eviction: its own annotation, or a budget that allows no eviction? */
 export function isUnevictable(cluster: Cluster, pod: Pod, now: Instant): boolean {
   const shape = cluster.shapes[pod.shape];
   return shape !== undefined && (isProtected(shape, pod, now) || isBlocked(cluster, shape, pod.ready));

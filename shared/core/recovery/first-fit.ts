@@ -184,7 +184,7 @@ function place(
   return { plan: toPlan(context, start, existing, drafts), placed };
 }
 
-/** Puts as many of the pods there as the node's checks let; answers how many. */
+/** Puts as many of the pods there as the node's checks let; returns how many. */
 function fillOne({ check }: Context, { node, pods: there }: Filling, group: Group, pods: ReadonlyArray<Pod>): number {
   const { shape, spec } = group;
   const before = node.pods.get(shape) ?? { shape, spec, running: 0, leaving: 0, planned: 0 };

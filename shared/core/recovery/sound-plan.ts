@@ -52,7 +52,7 @@ const FINDINGS_TOLD = 3;
 
 /**
  * A plan that its audit lets through. One that breaks its own rules is a bug of ours and must not reach Azure, and it must not
- * keep other pods waiting: what its findings name is left out and the rest planned anew; what is left out, or all where that does
+ * keep other pods waiting: what its findings name is left out and the rest planned again; what is left out, or all where that does
  * not hold either, is placed by plain first-fit, audited as well. Pods for which nothing sound is found are left, with the finding
  * as their reason. A plan that places nobody is not judged: nothing of it is done. Pure, whatever `planner` is, if that is.
  */

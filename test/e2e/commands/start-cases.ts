@@ -44,7 +44,7 @@ interface Started {
 /** Runs `npm start -- ARGS` as npm does, with its output in a pipe. */
 function start({ mode, folder }: Place, args: ReadonlyArray<string>): Started {
   const { KUBEBUILDER_ASSETS = '', ...environment } = process.env;
-  const child = spawn(process.execPath, [join(root, 'scripts/start.ts'), ...args], {
+  const child = spawn(process.execPath, [join(root, 'scripts/start.js'), ...args], {
     cwd: root,
     env: { ...environment, TMPDIR: folder, ...(mode === 'real' ? { KUBEBUILDER_ASSETS } : {}) },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -40,5 +40,8 @@ test('a plan far above its bound is not told as waste, as the bound ignores rule
   const { text } = await planFromFiles(command, Readable.from([apart]));
   const words = text.replaceAll(/\s+/g, ' ');
   expect(words).not.toMatch(/at most \d\d+\.\d+ % above/);
+  expect(words).toContain(
+    'It leaves out weights and limits of NodePools, preferences, and rules between pods of different workloads',
+  );
   expect(words).toContain('so it does not tell how far this plan is from the cheapest');
 });

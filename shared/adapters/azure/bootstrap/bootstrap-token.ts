@@ -54,7 +54,7 @@ export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, 
   throw new RetryableError(`minting a bootstrap token for ${claim}: ${MINTS_MAX} exist already`);
 }
 
-/** A launch that goes on with the claim as it was before has a conflict, is delivered again, and finds this said. */
+/** A launch that continues with the claim as it was before has a conflict, is delivered again, and finds this said. */
 async function noteSeveral(kubernetes: Kubernetes, claim: string): Promise<void> {
   const patch = { metadata: { annotations: { [annotation.severalTokens]: 'true' } } };
   const outcome = await kubernetes.patch('NodeClaim', { name: claim, namespace: null }, patch);

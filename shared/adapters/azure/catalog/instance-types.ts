@@ -25,7 +25,7 @@ export interface OfferingFacts {
   readonly useOfQuota: (sku: Sku, capacityType: CapacityType) => QuotaUse | null;
   /** The chance that a spot VM is evicted within an hour, 0 to 1; null where that is not known. */
   readonly evictionsPerHour: (sku: Sku) => number | null;
-  /** Spot machines like it are taken back in numbers there; null where they are not. */
+  /** Spot machines like it are evicted in numbers there; null where they are not. */
   readonly stormOf: (sku: Sku, zone: string) => OfferingStorm | null;
 }
 

@@ -62,7 +62,7 @@ function pauseAfter({ askedAtMs, readAtMs }: StoredRates): number {
   return readAtMs === askedAtMs ? RECENT_MS : TRY_AGAIN_MS;
 }
 
-/** Null for a blob that cannot be read: the rates are then read anew. */
+/** Null for a blob that cannot be read: the rates are then read again. */
 function parseStored(bytes: Uint8Array | null): StoredRates | null {
   try {
     const value = JSON.parse(new TextDecoder().decode(bytes ?? undefined)) as StoredRates;

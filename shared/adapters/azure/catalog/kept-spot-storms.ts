@@ -19,11 +19,11 @@ interface StoredMemory extends SpotMemory {
   readonly version: 1;
 }
 
-/** What all instances remember of spot machines that were taken back. */
+/** What all instances remember of spot machines that were evicted. */
 export interface SharedSpotMemory {
   /** The storms that are on now. */
   storms(): Promise<ReadonlyArray<SpotStorm>>;
-  /** Notes them, once per claim. Answers the storms that are on now and that they are part of. */
+  /** Notes them, once per claim. Returns the storms that are on now and that they are part of. */
   note(machines: ReadonlyArray<EvictedMachine>, skus: ReadonlyArray<Sku>): Promise<ReadonlyArray<SpotStorm>>;
 }
 

@@ -42,10 +42,10 @@ export function sharedBlob<Value>(
   };
 }
 
-/** Writers race for a shared blob only when Azure refuses, or takes back, several machines at the same time. */
+/** Writers race for a shared blob only when Azure refuses, or evicts, several VMs at the same time. */
 const WRITES_MAX = 8;
 
-/** Changes what all instances share, and again when another instance wrote in between. Answers what was written. */
+/** Changes what all instances share, and again when another instance wrote in between. Returns what was written. */
 export async function updateBlob<Value>(
   blobs: Pick<Blobs, 'read' | 'write'>,
   name: string,

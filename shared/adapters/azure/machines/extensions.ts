@@ -27,7 +27,7 @@ export function extensionBody(vm: Pick<VirtualMachine, 'location' | 'tags' | 're
 
 type Extended = Pick<VirtualMachine, 'resources' | 'instanceView'>;
 
-/** How often an extension is put on a VM, at most: what fails three times fails for a reason that another try does not mend. */
+/** How often an extension is put on a VM, at most: what fails three times fails for a reason that another try does not fix. */
 const TRIES_MAX = 3;
 
 /** An extension that Azure could not install. */

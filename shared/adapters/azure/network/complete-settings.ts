@@ -55,7 +55,7 @@ interface Reading {
   forMs: number;
 }
 
-/** Somebody is mending what is wrong: that shows sooner. */
+/** Somebody is fixing what is wrong: that shows sooner. */
 async function keepFor(reading: Reading): Promise<void> {
   if ((await reading.complete).problems.length > 0) reading.forMs = PROBLEMS_KEPT_MS;
 }

@@ -33,7 +33,7 @@ const DEPENDENTS = [
 
 /** How often Azure is asked again about a class that is in order: a subnet can be removed, an image published. */
 const HEALTHY_LOOK_MS = 15 * 60_000;
-/** How often while something is wrong that only a person can mend. */
+/** How often while something is wrong that only a person can fix. */
 const UNHEALTHY_LOOK_MS = 60_000;
 const DELETION_LOOK_MS = 10 * 60_000;
 

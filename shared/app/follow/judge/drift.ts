@@ -82,7 +82,7 @@ function imageDrift(claim: NodeClaim, newest: ReadonlyArray<string>): Drift | nu
   return { reason: 'ImageDrift', message: `its image ${image} is not the newest` };
 }
 
-/** Only hashes of one version can be compared: a new version is stamped anew and means no change. */
+/** Only hashes of one version can be compared: a new version is stamped again and means no change. */
 function hashesDiffer(
   claim: NodeClaim,
   other: { readonly metadata: NodeClaim['metadata'] },

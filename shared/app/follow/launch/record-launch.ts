@@ -3,6 +3,7 @@ import { isLabelValue } from '../../../contract/api/schema/object-meta.ts';
 import { annotation, label } from '../../../contract/names.ts';
 import type { InstanceType } from '../../../core/model/catalog.ts';
 import { allocatableOf } from '../../../core/model/allocatable.ts';
+import { withCurrency } from '../../../core/quantity/render-usd.ts';
 import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import type { Machine } from '../../../ports/cloud.ts';
 import type { NodeClass, WriteOutcome } from '../../../ports/kubernetes.ts';
@@ -99,15 +100,21 @@ function priceStamps(
     ...(price === null ? {} : { [annotation.pricePerHour]: renderPrice(price, currency) }),
     ...(planned === null
       ? {}
-      : { [annotation.sizeReason]: `launched in place of ${renderPlace(planned)}, which could not be had` }),
+      : { [annotation.sizeReason]: `launched in place of ${renderPlace(planned)}, which was not available` }),
   };
 }
 
-/** `Standard_D8ls_v5 (on-demand) in westeurope-1 at 0.388 USD an hour: holds 7 pods; …`. */
+/** `Standard_D8ls_v5 (on-demand) in westeurope-1 at $0.388 an hour: holds 7 pods; …`. */
 function machineText({ metadata: { annotations = {} } }: NodeClaim, machine: Machine): string {
   const { [annotation.pricePerHour]: price, [annotation.sizeReason]: reason } = annotations;
   const what = `${machine.instanceType} (${machine.capacityType}) in ${machine.zone}`;
-  return `${what}${price === undefined ? '' : ` at ${price} an hour`}${reason === undefined ? '' : `: ${reason}`}`;
+  return `${what}${price === undefined ? '' : ` at ${moneyOf(price)} an hour`}${reason === undefined ? '' : `: ${reason}`}`;
+}
+
+/** The price of the annotation, `0.388 USD`, as events have it. */
+function moneyOf(price: string): string {
+  const [amount = '', currency = ''] = price.split(' ');
+  return withCurrency(amount, currency);
 }
 
 /** Who writes a claim by hand leaves it out; its node gets it with the others. None where the name is too long for one. */

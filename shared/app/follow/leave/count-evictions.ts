@@ -8,7 +8,7 @@ import { recordLook } from '../../tell/record-look.ts';
 /** What Karpenter calls the eviction of pods from a node that goes for no reason of its own. */
 const NO_REASON = 'Forceful Termination';
 
-/** Counts what the API server answered to the evictions of one pass over the claim's node, for whoever scrapes the relay. */
+/** Counts what the API server answered to the evictions of one pass over the claim's node, for the relay's metrics. */
 export async function countEvictions(
   ports: Ports,
   { metadata, status }: NodeClaim,

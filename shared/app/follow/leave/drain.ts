@@ -27,7 +27,7 @@ export interface DrainRules {
   readonly deadlineMs: number | null;
   /** False while replacements are on their way: then only that goes which the deadline leaves no time to evict. */
   readonly mayEvict: boolean;
-  /** Set where Azure takes the machine back: whether the pods of its pool serve until the deadline. Null for every other removal. */
+  /** Set where Azure evicts the VM: whether the pods of its pool serve until the deadline. Null for every other removal. */
   readonly notice: { readonly allStay: boolean } | null;
 }
 

@@ -217,13 +217,13 @@ async function lookBeforeDeadline(ports: Ports, { metadata }: NodeClaim, dueMs: 
 
 /**
  * Replacements that are not ready so long after the deletion are not waited for any more: the disruption, which names them, waits as long.
- * Where Azure takes the machine back its deadline ends the wait.
+ * Where Azure evicts the VM its deadline ends the wait.
  */
 const REPLACED_MS = 10 * 60_000;
 
 /**
  * Whether the claims launched in place of one that goes are ready, so that its pods have somewhere to go. One that
- * was never launched for, or whose replacement has failed and is planned anew, is not waited for; nor is a plan that does not come.
+ * was never launched for, or whose replacement has failed and is planned again, is not waited for; nor is a plan that does not come.
  */
 async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
@@ -242,8 +242,7 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
 }
 
 /**
- * Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. Answers
- * whether it was open to pods until now.
+ * Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. Returns whether it was open to pods until now.
  */
 async function announce(
   ports: Ports,

@@ -161,7 +161,7 @@ function isDecisive(key: string): boolean {
 export const decisiveAnnotations = record(text, isDecisive);
 
 /**
- * Metadata. `resourceVersion` and managed fields are left out: they change with every heartbeat, and whoever writes
+ * Metadata. `resourceVersion` and managed fields are left out: they change with every heartbeat, and the writer
  * reads again first.
  */
 export const metadata = object({

@@ -19,7 +19,7 @@ export interface AuditedClaim {
 /** Finds the claim that a pod of the shape lists under the name; null when there is neither claim nor template. */
 export type ClaimFinder = (pod: Pod, shape: PodShape, name: string) => AuditedClaim | null;
 
-/** Answers from the claims and templates as they are. Of several that would do the first counts. */
+/** Reads the claims and templates as they are. Of several that would do the first counts. */
 export function claimFinder({ resourceClaims, resourceClaimTemplates }: Cluster): ClaimFinder {
   const byName = byFullName(resourceClaims);
   const templates = byFullName(resourceClaimTemplates);

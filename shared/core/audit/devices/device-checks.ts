@@ -224,7 +224,7 @@ function recordGiven({ request, device }: AllocatedDevice, claim: AuditedClaim, 
   uses.set(device.id, use);
 }
 
-/** Notes what claims hold that Kubernetes does not take back; says which of them the plan gives devices all the same. */
+/** Notes what claims hold that Kubernetes does not release; says which of them the plan gives devices all the same. */
 function recordHeld(
   { input, inCluster, uses, assignments, left }: Context,
   existing: ReadonlyArray<FinalNode>,

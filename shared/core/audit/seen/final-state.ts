@@ -109,7 +109,7 @@ function isGoing(node: Node | undefined, claim: NodeClaim | undefined): boolean 
   );
 }
 
-/** Of one that goes: nothing of it is being deleted, and Azure does not take it back. */
+/** Of one that goes: nothing of it is being deleted, and Azure does not evict it. */
 function isOnlyMarked(node: Node | undefined, claim: NodeClaim | undefined): boolean {
   if (claim === undefined || claim.metadata.annotations?.['nodewright.dev/interruption'] !== undefined) return false;
   if ([node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined)) return false;

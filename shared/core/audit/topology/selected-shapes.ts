@@ -11,7 +11,7 @@ export interface SelectedPods {
   readonly tallies: (key: string) => ReadonlyMap<string, Tally>;
 }
 
-/** Answers whom rules look for. Rules that say the same are answered once, whoever owns them. */
+/** Which pods the rules look for. Rules that say the same share one result, also those of different owners. */
 export interface ShapeFinder {
   /** Whom the term of a pod of shape `owner` looks for. */
   readonly byTerm: (owner: PodShape, term: PodAffinityTerm) => SelectedPods;

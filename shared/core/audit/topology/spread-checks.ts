@@ -31,7 +31,7 @@ interface SpreadOwner {
   readonly selector: LabelSelector | null;
 }
 
-/** Hard spread of the pods that the plan adds. Constraints that say the same are one rule, whoever owns them. */
+/** Hard spread of the pods that the plan adds. Constraints that say the same are one rule, with any owner. */
 export function checkSpread({
   nodes,
   offered,

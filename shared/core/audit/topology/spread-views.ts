@@ -35,7 +35,7 @@ export interface SpreadView {
 /** What pods of the shape see when their constraint counts those that it looks for. */
 export type ViewOf = (shape: PodShape, constraint: TopologySpreadConstraint, sought: SelectedPods) => SpreadView;
 
-/** Answers from what is known of the nodes. Pods whose node rules and tolerations are alike see the same. */
+/** Computed from what is known of the nodes. Pods whose node rules and tolerations are alike see the same. */
 export function spreadViews(
   nodes: ReadonlyArray<FinalNode>,
   pods: PodsByShape,

@@ -177,7 +177,7 @@ function better(
   return bound > best.bound ? { bound, values: values.map((value) => value * scale) } : best;
 }
 
-/** Answers how many were new. */
+/** Returns how many were new. */
 function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<Pattern>): number {
   const most = master.covering > MANY_ITEMS ? COLUMNS_PER_ROUND : patterns.length;
   const promising = patterns

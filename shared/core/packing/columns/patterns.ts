@@ -40,7 +40,7 @@ export function giftPattern({ items }: FlatProblem, counts: ArrayLike<number>): 
   return { bin: GIFT, cost: 0, rows: Int32Array.from([...held, items]), amounts };
 }
 
-/** Answers whether the pattern was new. */
+/** Returns whether the pattern was new. */
 export function addPattern({ patterns, known }: PatternPool, pattern: Pattern): boolean {
   const id = `${pattern.bin} ${pattern.rows.join(',')} ${pattern.amounts.join(',')}`;
   if (known.has(id)) return false;

@@ -109,7 +109,7 @@ export function addSize(lp: FractionalLp, size: LpSize, scarcity: Float64Array):
   lp.direction = new Float64Array(grown);
 }
 
-/** Pivots until nothing is cheaper, or `maxPivots` are done; answers how many were. */
+/** Pivots until nothing is cheaper, or `maxPivots` are done; returns how many were. */
 export function improveLp(lp: FractionalLp, maxPivots: number): number {
   for (let pivots = 0; pivots < maxPivots; pivots++) {
     priceRows(lp);

@@ -250,7 +250,7 @@ function siblingBound({ width, free, multipliers, worth, gains, requests, values
 
 const ROUNDING = 1 + 1e-12;
 
-/** Takes the current count of the item at `d`: fills in what is free and worth below it; answers the worth. */
+/** Takes the current count of the item at `d`: fills in what is free and worth below it; returns the worth. */
 function apply({ width, free, worth, requests, values, counts }: Tree, d: number): number {
   const count = at(counts, d);
   for (let k = 0; k < width; k++) {

@@ -49,7 +49,7 @@ export interface FillBuffers {
 }
 
 /**
- * Fills an empty node of `bin` with what is left, into `buffers.counts`; answers what it is worth. Adds half of what
+ * Fills an empty node of `bin` with what is left, into `buffers.counts`; returns what it is worth. Adds half of what
  * still fits of the best item at a time, so the time grows with the logarithm of pods per node.
  */
 export function fillNode(

@@ -23,11 +23,11 @@ export interface Dive {
 const WHOLE = 1e-5;
 /** More would leave fewer turns, and gain less than these. */
 const ROUNDS_PER_TURN = 5;
-/** Of the fractions in a solution, those that are rounded up before the rest is relaxed anew. */
+/** Of the fractions in a solution, those that are rounded up before the rest is relaxed again. */
 const TAKEN_TOGETHER = 0.15;
 
 /**
- * A packing from the relaxation: takes what is whole in its solution, relaxes the rest anew, rounds some fractions up where
+ * A packing from the relaxation: takes what is whole in its solution, relaxes the rest again, rounds some fractions up where
  * nothing is whole, and so on. In every turn the rest is also packed for itself, by the relaxation's values. The best
  * of all those; the incumbent when none is cheaper.
  */

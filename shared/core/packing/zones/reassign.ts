@@ -7,7 +7,7 @@ import { withShare, type Work } from '../problem/work.ts';
 /** More packings would take the work that one needs to come to its end. */
 const TURNS = 2;
 
-/** What all pods are packed anew from. */
+/** What all pods are packed again from. */
 export interface FirstAssignment {
   readonly start: AssignedPacking;
   /** No packing costs less, however pods are assigned: one that costs this is not improved on; micro-USD per hour. */
@@ -15,7 +15,7 @@ export interface FirstAssignment {
 }
 
 /**
- * Packs all pods anew, with one pod of each spread free to come to any domain that keeps it even: where odd pods are matters
+ * Packs all pods again, with one pod of each spread free to come to any domain that keeps it even: where odd pods are matters
  * most where pods are few. Each turn frees pods of other domains; the cheapest packing is kept.
  */
 export function reassign(

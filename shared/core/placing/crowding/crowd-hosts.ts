@@ -16,7 +16,7 @@ interface Group {
 
 /**
  * Lets pods be as many on one host as they are on one of those that go, by the pods that are on each. `hosts`: those that stay, as things
- * stand when it is asked. Answers what is undone by `spreadAgain`.
+ * stand when it is asked. Returns what is undone by `spreadAgain`.
  */
 export function crowdHosts(
   topology: Topology,
@@ -81,7 +81,7 @@ function leastOn(counter: Counter, hosts: Iterable<SeenHost>): number {
   return least;
 }
 
-/** Is every host that got pods within their spreads once all are there, whoever came last? One that stays without them makes it uneven. */
+/** Is every host that got pods within their spreads once all are there, in any order of arrival? One that stays without them makes it uneven. */
 export function areHostsEven(workspace: Workspace): boolean {
   const { needs } = workspace;
   return [...needs.values()].every((levels) =>

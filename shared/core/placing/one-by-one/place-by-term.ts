@@ -10,7 +10,7 @@ import { passesFilter } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * Places pods of spreads, which nothing could hold so far, by one of their required terms alone; answers what is left.
+ * Places pods of spreads, which nothing could hold so far, by one of their required terms alone; returns what is left.
  * Terms are alternatives: a domain where pools could only serve another term need not have pods before the others get more.
  * As in Karpenter, which tries terms in turn, but after all else and not first, and heeding the nodes that are there.
  */

@@ -41,7 +41,7 @@ export function queueFor(workspace: Workspace): Queue {
 const MAX_ROUNDS = 50;
 
 /**
- * Places pods in order, again and again while that gets any further; answers what is left. `areAlike`: where one pod found
+ * Places pods in order, again and again while that gets any further; returns what is left. `areAlike`: where one pod found
  * no place, the next of its shape finds none while nothing else is placed.
  */
 export function placeInRounds(
@@ -122,7 +122,7 @@ export function putOnNode(workspace: Workspace, node: ExistingNode, { shape }: N
   recordOnNode(workspace.topology, shape.index, node.capacity, 1);
 }
 
-/** Fills what is free on open claims with pods for which nothing need be added to the price; answers the others. */
+/** Fills what is free on open claims with pods for which nothing need be added to the price; returns the others. */
 export function fillHoles(workspace: Workspace, need: Need, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   let left = pods;
   for (const claim of workspace.claims) {

@@ -18,7 +18,7 @@ interface KeptPromise {
 /**
  * Pods that an earlier plan or kube-scheduler gave a place keep it, so that plans made while nodes start do not chase each
  * other. They were placed together, so they are judged together: a pod loses its place when its room is taken, or when
- * with all others in theirs some rule no longer lets it in. Answers the pods that are not placed.
+ * with all others in theirs some rule no longer lets it in. Returns the pods that are not placed.
  */
 export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   if (workspace.nodes.length === 0) return pods;

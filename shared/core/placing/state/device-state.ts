@@ -94,7 +94,7 @@ export function deviceStateFor(
 }
 
 /**
- * Will Kubernetes take the allocation back before the claim's pods are placed? Its users are gone or going; or all of them
+ * Will Kubernetes release the allocation before the claim's pods are placed? Its users are gone or going; or all of them
  * wait, and no node that it allows is there any more.
  */
 function freeAgain(

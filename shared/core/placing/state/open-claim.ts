@@ -65,7 +65,7 @@ export function narrow(claim: OpenClaim, narrowing: Narrowing): void {
   Object.assign(claim, narrowing);
 }
 
-/** Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken anew. */
+/** Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken again. */
 export function settleOn(claim: OpenClaim, { chosen, booked }: SettledOffering): void {
   const { remaining, reservationsLeft } = claim.state;
   if (remaining.size > 0) {
@@ -150,7 +150,7 @@ export function offeringsOf(claim: OpenClaim): Int32Array {
   return offerings;
 }
 
-/** What both allow, per type. Answers one of the two where it can, and the same array for the same two. */
+/** What both allow, per type. Returns one of the two where it can, and the same array for the same two. */
 export function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int32Array {
   if (a === b || b === state.pool.offered) return a;
   if (a === state.pool.offered) return b;

@@ -213,7 +213,7 @@ export function withoutShunned(bins: ReadonlyArray<BulkBin>, groups: number): Re
     .filter(({ admits }) => admits.includes(1));
 }
 
-/** Opens the node's claims with pods from the front of the queues; answers the pods of those that limits or minValues forbid. */
+/** Opens the node's claims with pods from the front of the queues; returns the pods of those that limits or minValues forbid. */
 function openAlike(
   workspace: Workspace,
   { state, chosen }: BulkBin,

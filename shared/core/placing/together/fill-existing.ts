@@ -23,7 +23,7 @@ const TRIAL_SHARE = 0.08;
 const RELAX_SHARE = 0.12;
 
 /**
- * Puts pods that only resources and node rules bind on existing capacity; answers those that are left. Where not all fit,
+ * Puts pods that only resources and node rules bind on existing capacity; returns those that are left. Where not all fit,
  * it matters which stay: those that new nodes hold cheaply. So existing nodes are filled with what would cost most on new nodes,
  * unless the first fit leaves a cheaper rest.
  */

@@ -71,7 +71,7 @@ function mergeInPool(workspace: Workspace, state: PoolState): void {
 
 type Pair = readonly [OpenClaim, OpenClaim];
 
-/** Joins claims of the one kind with those of the other as long as that can be: takes them from both, and answers them. */
+/** Joins claims of the one kind with those of the other as long as that can be: takes them from both, and returns them. */
 function joinAll(workspace: Workspace, kind: Kind, other: Kind, keysOf: KeysOfShape): ReadonlyArray<Pair> {
   const joined: Array<Pair> = [];
   for (let pair = pairOf(kind, other); pair !== null; pair = pairOf(kind, other)) {

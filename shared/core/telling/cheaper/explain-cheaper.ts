@@ -13,7 +13,7 @@ import type { PoolState } from '../../offerings/pool-state.ts';
 import { riskFields } from '../../offerings/weighed-price.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
 
-/** Answers why nothing cheaper than its offering was chosen for a claim, most offerings first. */
+/** Returns why nothing cheaper than its offering was chosen for a claim, most offerings first. */
 export type CheaperExplainer = (claim: OpenClaim) => ReadonlyArray<CheaperOfferings>;
 
 /** Groups told per claim: with several pools there may be more. Those of most offerings are told. */

@@ -3,23 +3,35 @@ import { renderCount } from '../../quantity/render-count.ts';
 import { renderMoney } from '../../quantity/render-usd.ts';
 import { renderCheaper } from './render-cheaper.ts';
 
-/** An annotation is read in a terminal, and every NodeClaim and Node in a snapshot carries it. */
-const LENGTH_MAX = 300;
+/** `kubectl describe` cuts the values of annotations here. */
+const LENGTH_MAX = 140;
 
 /**
- * Why the node was planned as this size, in one or two sentences: what it holds, why the largest group of cheaper offerings was ruled out, and
- * what the next best choice would cost. At most 300 characters. `currency`: what prices are in (ISO 4217).
+ * Why the node was planned as this size: what it holds, why the largest group of cheaper offerings was ruled out, and, where there is room
+ * for it, what the next best size would cost. At most 140 characters. `currency`: what prices are in (ISO 4217).
  */
 export function renderSizeReason(
-  { pods, cheaper, runnerUp }: Pick<PlannedClaim, 'pods' | 'cheaper' | 'runnerUp'>,
+  { pods, offering, cheaper, runnerUp }: Pick<PlannedClaim, 'pods' | 'offering' | 'cheaper' | 'runnerUp'>,
   currency: string,
 ): string {
   const holds = `holds ${pods.length === 0 ? 'no pod yet' : renderCount(pods.length, 'pod')}`;
-  const next = runnerUp === null ? 'no other offering would do' : `next best: ${renderOffering(runnerUp, currency)}`;
   const most = cheaper.toSorted((a, b) => b.offerings - a.offerings)[0];
   const why = most === undefined ? 'no offering costs less' : renderRuledOut(most, cheaper, currency);
-  const text = `${holds}; ${why}; ${next}`;
+  const text = `${holds}; ${why}`;
+  const whole = `${text}${renderNext(offering, runnerUp, currency)}`;
+  if (whole.length <= LENGTH_MAX) return whole;
   return text.length <= LENGTH_MAX ? text : `${text.slice(0, LENGTH_MAX - 1)}…`;
+}
+
+/** The same size in another zone is no other answer to why it has this size. */
+function renderNext(
+  { instanceType, capacityType }: PlannedOffering,
+  next: PlannedOffering | null,
+  currency: string,
+): string {
+  if (next === null) return '; no other offering would do';
+  if (next.instanceType === instanceType && next.capacityType === capacityType) return '';
+  return `; next best: ${next.instanceType} (${next.capacityType}) at ${renderMoney(next.price, currency)} an hour`;
 }
 
 /** A size with what it costs, as people read it: `Standard_D8ls_v5 (spot) in westeurope-1 at $0.388 an hour`. */
@@ -34,7 +46,7 @@ function renderRuledOut(
 ): string {
   const others = all.reduce((sum, one) => sum + one.offerings, 0) - offerings;
   const which =
-    offerings === 1 ? example.instanceType : `${offerings} cheaper offerings (such as ${example.instanceType})`;
-  const rest = others === 0 ? '' : ` (${others} more for other reasons)`;
-  return `${which} ruled out: ${renderCheaper(reason, currency)}${rest}`;
+    offerings === 1 ? example.instanceType : `${offerings} cheaper offerings, such as ${example.instanceType}`;
+  const rest = others === 0 ? '' : `; ${others} more have other reasons`;
+  return `ruled out ${which}: ${renderCheaper(reason, currency)}${rest}`;
 }

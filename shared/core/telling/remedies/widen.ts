@@ -4,7 +4,7 @@ import { valueMeant } from './value-meant.ts';
 
 /** The values that nodes can have for a label. */
 export interface LabelValues {
-  /** Of nodes that meet all else, the one to be had first first. */
+  /** Of nodes that meet all else, the one available first comes first. */
   readonly left: ReadonlyArray<string>;
   /** Of all nodes that there can be. */
   readonly known: ReadonlySet<string>;
@@ -14,7 +14,7 @@ export interface LabelValues {
 const LISTED_MAX = 10;
 
 /**
- * A requirement changed as little as lets something in: mistyped values are mended, else the value to be had first is let
+ * A requirement changed as little as lets something in: mistyped values are corrected, else the value available first is let
  * in; where no value of it exists, all that do are listed. Null: it has to go.
  */
 export function widened(requirement: Requirement, values: LabelValues): Requirement | null {

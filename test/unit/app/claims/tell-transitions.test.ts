@@ -55,7 +55,7 @@ describe('a claim on its way', () => {
     expect(price).toBe('0.1 EUR');
     expect(reason).toMatch(/^holds no pod yet; .*; no other offering would do$/);
     expect(told()[0]).toBe(
-      `${moved('Launched')}, Message: Standard_D2_v5 (on-demand) in ${zones[0]} at 0.1 EUR an hour: ${reason}`,
+      `${moved('Launched')}, Message: Standard_D2_v5 (on-demand) in ${zones[0]} at EUR 0.1 an hour: ${reason}`,
     );
   });
 
@@ -63,7 +63,7 @@ describe('a claim on its way', () => {
     const { annotations } = await launched('Standard_D4_v5');
     expect(annotations('nodeclaims', 'c')).toMatchObject({
       [PRICE]: '0.2 EUR',
-      [REASON]: `launched in place of Standard_D2_v5/${zones[0]}/on-demand, which could not be had`,
+      [REASON]: `launched in place of Standard_D2_v5/${zones[0]}/on-demand, which was not available`,
     });
   });
 

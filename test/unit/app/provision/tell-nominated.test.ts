@@ -58,6 +58,29 @@ describe('a pod for which a node is on its way', () => {
   });
 });
 
+test('a refusal stays and the nomination comes behind it; once it holds again, it comes behind the nomination', async () => {
+  const { ports, server, clock, outside } = waiting('a');
+  const { types } = outside;
+  const newest = (): ReadonlyArray<string> =>
+    (server.list('events') as ReadonlyArray<Fields>)
+      .filter(({ involvedObject }) => involvedObject.kind === 'Pod')
+      .toSorted((a, b) => Date.parse(a['lastTimestamp']) - Date.parse(b['lastTimestamp']))
+      .map(({ reason, count }) => `${reason} x${count}`);
+  outside.types = [];
+  await provision(ports);
+  expect(newest()).toEqual(['FailedScheduling x1']);
+  outside.types = types;
+  clock.advance(60_000);
+  await provision(ports);
+  expect(newest()).toEqual(['FailedScheduling x1', 'Nominated x1']);
+  for (const { metadata } of server.list('nodeclaims'))
+    await ports.kubernetes.delete('NodeClaim', { name: metadata.name, namespace: null });
+  outside.types = [];
+  clock.advance(5 * 60_000);
+  await provision(ports);
+  expect(newest()).toEqual(['Nominated x1', 'FailedScheduling x2']);
+});
+
 test('a NodePool says what the last decision made of it, for how many pods and at what cost', async () => {
   const { ports, server } = waiting('a', 'b');
   await provision(ports);

@@ -37,7 +37,7 @@ test('every option that the guide names is one, and the variables that are not k
   const help = `${deployUsage}${statusUsage}${uninstallUsage}`;
   expect(options.length).toBeGreaterThan(4);
   expect(options.filter((option) => !help.includes(option))).toEqual([]);
-  const [, unkept = ''] = /Only (.*?) are to be said each time/.exec(section) ?? [];
+  const [, unkept = ''] = /Set (.*?) every time/.exec(section) ?? [];
   const parameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
   const hooks = ['answers', 'relay-commands'].map((name) => readFileSync(join(root, `infra/hooks/${name}.ts`), 'utf8'));
   const read = new Set(hooks.join('\n').match(/(?<=of\('|: ')NODEWRIGHT_[A-Z_]+(?=')/g));

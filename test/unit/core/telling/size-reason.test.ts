@@ -7,7 +7,8 @@ const offering = (instanceType: string, price: number) =>
   ({ instanceType, zone: 'westeurope-1', capacityType: 'on-demand', price: microUsdPerHour(price) }) as const;
 
 function claim(given: Partial<PlannedClaim>): PlannedClaim {
-  return { pods: [{ name: 'a/b', uid: 'u' }], cheaper: [], runnerUp: null, ...given } as PlannedClaim;
+  const own = offering('Standard_D8ls_v5', 388_000);
+  return { pods: [{ name: 'a/b', uid: 'u' }], offering: own, cheaper: [], runnerUp: null, ...given } as PlannedClaim;
 }
 
 const tooSmall = {
@@ -22,9 +23,16 @@ describe('the reason for a size', () => {
   test('is what it holds, why what is cheaper was ruled out, and what comes next', () => {
     const runnerUp = offering('Standard_D8_v5', 400_000);
     expect(renderSizeReason(claim({ cheaper: [tooSmall], runnerUp }), 'USD')).toBe(
-      'holds 1 pod; 12 cheaper offerings (such as Standard_D4_v5) ruled out: too small: the pods want 7 cpu, it has 3.86; ' +
-        'next best: Standard_D8_v5 (on-demand) in westeurope-1 at $0.4 an hour',
+      'holds 1 pod; ruled out 12 cheaper offerings, such as Standard_D4_v5: too small: the pods want 7 cpu, it has 3.86',
     );
+    expect(renderSizeReason(claim({ runnerUp }), 'USD')).toBe(
+      'holds 1 pod; no offering costs less; next best: Standard_D8_v5 (on-demand) at $0.4 an hour',
+    );
+  });
+
+  test('does not name the same size in another zone as the next best', () => {
+    const runnerUp = { ...offering('Standard_D8ls_v5', 388_000), zone: 'westeurope-2' };
+    expect(renderSizeReason(claim({ runnerUp }), 'USD')).toBe('holds 1 pod; no offering costs less');
   });
 
   test('says so where nothing costs less and nothing else would do', () => {
@@ -34,13 +42,13 @@ describe('the reason for a size', () => {
   test('names the largest group and counts the others', () => {
     const gone = { ...tooSmall, reason: { kind: 'unavailable' }, offerings: 3 } as const;
     expect(renderSizeReason(claim({ cheaper: [gone, tooSmall] }), 'USD')).toContain(
-      'it has 3.86 (3 more for other reasons)',
+      'it has 3.86; 3 more have other reasons',
     );
   });
 
-  test('is never longer than an annotation should be', () => {
+  test('is never longer than what kubectl describe shows of an annotation', () => {
     const long = { ...tooSmall, reason: { kind: 'volume', pod: `team/${'p'.repeat(400)}` } } as const;
     const text = renderSizeReason(claim({ cheaper: [long] }), 'USD');
-    expect([text.length, text.endsWith('…')]).toEqual([300, true]);
+    expect([text.length, text.endsWith('…')]).toEqual([140, true]);
   });
 });

@@ -57,16 +57,25 @@ const claims = new Map(
   }),
 );
 
-function told(event: AppEvent): ReadonlyArray<Sentence> {
-  const said: Array<Sentence> = [];
+/** What is told of the events that come together. `after`: what has been told before. */
+function told(event: AppEvent, after: ReadonlyArray<AppEvent> = [], ...more: ReadonlyArray<AppEvent>) {
+  let said: Array<Sentence> = [];
   const narrator = createNarrator({
     claims: () => claims,
     say: (tone, text) => void said.push({ atMs: 3_725_000, tone, text }),
   });
-  narrator.tellApp(event);
+  for (const one of after) narrator.tellApp(one);
+  vi.advanceTimersByTime(10_000);
+  said = [];
+  for (const one of [event, ...more]) narrator.tellApp(one);
   vi.advanceTimersByTime(10_000);
   narrator.close();
   return said;
+}
+
+/** What an event is told after: only nodes that have joined are removed. */
+function before({ event, facts }: AppEvent): ReadonlyArray<AppEvent> {
+  return event === 'nodeclaim-terminated' ? [{ event: 'nodeclaim-registered', facts }] : [];
 }
 
 function linesOf(news: ReadonlyArray<Sentence>): ReadonlyArray<string> {
@@ -82,7 +91,8 @@ describe('what the app logs', () => {
   });
 
   test.each(events)('$event is one sentence of at most two lines, or silent', ({ event, fields }) => {
-    const news = told(longest(event, fields));
+    const longer = longest(event, fields);
+    const news = told(longer, before(longer));
     expect(news.length).toBe(SILENT.has(event) ? 0 : 1);
     for (const { text } of news) expect(text).toMatch(/^[A-Za-z\d].*[^.]\.$/);
     expect(linesOf(news).length).toBeLessThanOrEqual(2);
@@ -99,6 +109,32 @@ describe('what the app logs', () => {
 
   test('is silent where this page does not know it', () => {
     expect(told({ event: 'never-seen', facts: { claim: 'a' } })).toEqual([]);
+  });
+
+  test('is one sentence for a VM that Azure could not create: with its code, and no removal of a node that never was', () => {
+    const claim = { claim: 'a' };
+    const message = 'ZonalAllocationFailed: Allocation failed. We do not have sufficient capacity';
+    const failed = { event: 'nodeclaim-deleted', facts: { ...claim, reason: 'AsyncProvisioningError', message } };
+    expect(told(failed, [], { event: 'nodeclaim-terminated', facts: claim }).map(({ text }) => text)).toEqual([
+      'Azure could not create aks-a (ZonalAllocationFailed); its pods are planned again.',
+    ]);
+  });
+
+  test('is one sentence for a claim that is refused its last offering', () => {
+    const offering = { instanceType: 'Standard_D8ls_v5', zone: 'westeurope-2', reason: 'RegionalQuotaReached' };
+    const refused = { event: 'offering-refused', facts: { claim: 'a', ...offering } };
+    const gone = {
+      event: 'nodeclaim-deleted',
+      facts: { claim: 'a', reason: 'InsufficientCapacityError', message: 'm' },
+    };
+    expect(told(refused, [], gone).map(({ text }) => text)).toEqual([
+      'Azure refuses D8ls_v5 in zone 2 (RegionalQuotaReached): the pods are planned again.',
+    ]);
+    const another = { ...gone, facts: { ...gone.facts, claim: 'b' } };
+    expect(told(refused, [], another).map(({ text }) => text)).toEqual([
+      'aks-b is being removed: m.',
+      'Azure refuses D8ls_v5 in zone 2 (RegionalQuotaReached): trying the next best.',
+    ]);
   });
 
   test('is silent where it is a step that others tell better', () => {

@@ -73,7 +73,7 @@ describe('a sentence', () => {
   });
 
   test('about a refusal says what Azure refuses and why', () => {
-    expect(refusedSentence([{ ...machine('D8s_v5'), reason: 'ZonalAllocationFailed' }])).toBe(
+    expect(refusedSentence([{ ...machine('D8s_v5'), reason: 'ZonalAllocationFailed', wasLast: false }])).toBe(
       'Azure refuses D8s_v5 in zone 1 (ZonalAllocationFailed): trying the next best.',
     );
   });

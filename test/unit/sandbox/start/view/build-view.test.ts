@@ -134,6 +134,10 @@ describe('the view', () => {
     ]);
     const planned = { ...waiting, plannedAt: new Map([['uid-p', NOW - 1_000]]) };
     expect(buildView(planned, priceOf, NOW).waiting).toEqual([]);
+    // It holds again, and the event has been counted up.
+    const again = { ...event, lastTimestamp: new Date(NOW + 10_000).toISOString() };
+    const later = { ...planned, events: new Map([['e', again]]) };
+    expect(buildView(later, priceOf, NOW + 20_000).waiting).toHaveLength(1);
   });
 
   test.each([
