@@ -10,10 +10,10 @@ import { withNodeBudgets } from './candidates/with-node-budgets.ts';
 import type { DisruptionInput } from '../model/disruption-input.ts';
 import type { DisruptionPlan } from './plan/disruption-plan.ts';
 import { arenaFor, type Arena } from './search/arena.ts';
-import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
+import { endsOf, NO_ENDS, type Ends } from './steps/ends.ts';
 import { fixedPools, successorsOf, type SuccessorOf } from './search/fixed-pools.ts';
-import { allOffers, fixedOffersOf, offersOf, type Offer, type Offers } from './search/offers.ts';
-import { mayEaseIn, moveShares, settleTolls } from './search/tolls.ts';
+import { allOfferings, fixedOfferingsOf, offeringsOf, type PoolOffering, type Offerings } from './search/pool-offerings.ts';
+import { mayDiscountIn, moveShares, settleDisruptionCosts } from './search/disruption-costs.ts';
 import { search } from './search/search.ts';
 import type { Means } from './search/take-away.ts';
 import { undoTo } from './search/trail.ts';
@@ -30,11 +30,11 @@ export function planDisruption(given: DisruptionInput, now: Instant): Disruption
   const pools = poolsFor(provisioning.cluster, now);
   const input: PlanInput = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
-  const lowerBound = lowerBoundOf(first.arena, [...allOffers(first.offers), ...first.fixed]);
-  const planFor = (ends: Ends, { nodes, arena, offers, fixed }: Round): DisruptionPlan => {
-    const replay = replayOf(arena, [...allOffers(offers), ...fixed], ends);
+  const lowerBound = lowerBoundOf(first.arena, [...allOfferings(first.offerings), ...first.fixed]);
+  const planFor = (ends: Ends, { nodes, arena, offerings, fixed }: Round): DisruptionPlan => {
+    const replay = replayOf(arena, [...allOfferings(offerings), ...fixed], ends);
     const ordered = sequence(replay, pools);
-    settleTolls(arena, moveShares(input.policy, pools));
+    settleDisruptionCosts(arena, moveShares(input.policy, pools));
     return toPlan({ nodes, ends, replay, ordered, lowerBound });
   };
   let plan = planFor(endsAtRest(input, now, pools, { ends: NO_ENDS, round: first }), first);
@@ -98,8 +98,8 @@ function endsAtRest(input: PlanInput, now: Instant, pools: Pools, start: Start):
   return ends;
 }
 
-function meansOf(policy: DisruptionInput['policy'], { offers, successorOf }: Round, pools: Pools): Means {
-  return { offers, successorOf, spotToSpot: policy.spotToSpot, mayEase: mayEaseIn(policy, pools) };
+function meansOf(policy: DisruptionInput['policy'], { offerings, successorOf }: Round, pools: Pools): Means {
+  return { offerings, successorOf, spotToSpot: policy.spotToSpot, mayDiscount: mayDiscountIn(policy, pools) };
 }
 
 /** Where a search begins. `round`: the cluster as it is then, if it has been read; it is left as it was. */
@@ -136,9 +136,9 @@ interface PlanInput extends DisruptionInput {
 interface Round {
   readonly nodes: ReadonlyArray<JudgedNode>;
   readonly arena: Arena;
-  readonly offers: Offers;
+  readonly offerings: Offerings;
   /** Of pools with a fixed number of nodes. */
-  readonly fixed: ReadonlyArray<Offer>;
+  readonly fixed: ReadonlyArray<PoolOffering>;
   readonly successorOf: SuccessorOf;
 }
 
@@ -147,9 +147,9 @@ function readRound(input: PlanInput, now: Instant, pools: Pools): Round {
   const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited, provisioning.cluster), pools);
   const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: policy.searchSteps });
   const names = fixedPools(provisioning);
-  const fixed = fixedOffersOf(arena.workspace, names);
+  const fixed = fixedOfferingsOf(arena.workspace, names);
   const successorOf = successorsOf(provisioning, fixed);
-  return { nodes, arena, offers: offersOf(arena.workspace, names), fixed, successorOf };
+  return { nodes, arena, offerings: offeringsOf(arena.workspace, names), fixed, successorOf };
 }
 
 function namesIn(nodes: ReadonlyArray<JudgedNode>, { provisioning }: DisruptionInput): ReadonlySet<string> {

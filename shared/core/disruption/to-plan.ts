@@ -4,8 +4,8 @@ import type { JudgedNode } from './candidates/judged-node.ts';
 import type { ClusterCost, DisruptionPlan, DisruptionStep, PlannedMove } from './plan/disruption-plan.ts';
 import type { DisruptionReason } from './plan/disruption-reason.ts';
 import { keptReasons } from './kept-nodes.ts';
-import type { Place } from './search/arena.ts';
-import type { Ends } from './search/ends.ts';
+import type { Slot } from './search/arena.ts';
+import type { Ends } from './steps/ends.ts';
 import type { Replay } from './steps/replay.ts';
 import type { RawStep, Sequence } from './steps/sequence.ts';
 
@@ -19,7 +19,7 @@ interface Parts {
 
 /** The plan, told as data. */
 export function toPlan({ nodes, ends, replay, ordered, lowerBound }: Parts): DisruptionPlan {
-  const names = new Map([...replay.created].map(([name, place]) => [place, name]));
+  const names = new Map([...replay.created].map(([name, slot]) => [slot, name]));
   const steps = ordered.steps.map((step) => toStep(step, ends, names, replay));
   const made = new Set(steps.flatMap(({ create }) => create));
   const replacements = [...ends.created.values()].filter(({ name }) => made.has(name));
@@ -60,7 +60,7 @@ function costOf(nodes: ReadonlyArray<JudgedNode>): ClusterCost {
 function toStep(
   { reason, remove, create }: RawStep,
   { homes }: Ends,
-  names: ReadonlyMap<Place, string>,
+  names: ReadonlyMap<Slot, string>,
   { arena }: Replay,
 ): DisruptionStep {
   const created = new Set(names.values());
@@ -76,12 +76,12 @@ function toStep(
       };
     }),
   );
-  const plain = (places: ReadonlyArray<Place>): number =>
-    places.reduce((sum, { node, offer }) => sum + (node?.price?.plain ?? offer?.plainPrice ?? 0), 0);
+  const plain = (slots: ReadonlyArray<Slot>): number =>
+    slots.reduce((sum, { node, offering }) => sum + (node?.price?.plain ?? offering?.plainPrice ?? 0), 0);
   return {
     reason,
     remove: remove.flatMap(({ node }) => node?.name ?? []).toSorted(byCodeUnit),
-    create: create.flatMap((place) => names.get(place) ?? []),
+    create: create.flatMap((slot) => names.get(slot) ?? []),
     moves: moves.toSorted((a, b) => byCodeUnit(a.from, b.from) || byCodeUnit(a.pod, b.pod)),
     saved: plain(remove) - plain(create),
   };

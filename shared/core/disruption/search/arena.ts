@@ -10,8 +10,8 @@ import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judged-node.ts';
 import type { Draw } from '../../quantity/draw.ts';
 import { newOrder, type Order } from './fullest-first.ts';
-import { withFixedOffers } from './fixed-pools.ts';
-import type { Offer } from './offers.ts';
+import { withFixedOfferings } from './fixed-pools.ts';
+import type { PoolOffering } from './pool-offerings.ts';
 import type { OwnPods } from './own-pods.ts';
 
 /** Pods of one shape on one node. */
@@ -20,7 +20,7 @@ export interface Group {
   readonly count: number;
 }
 
-/** Pods of one shape that go from a node to a place. */
+/** Pods of one shape that go from a node to a slot. */
 export interface Move {
   readonly target: number;
   readonly shape: number;
@@ -28,18 +28,18 @@ export interface Move {
 }
 
 /** A node that is there, or one that the plan may create. Its fields change as the search goes. */
-export interface Place {
+export interface Slot {
   readonly index: number;
   /** A new one is of another offering, and so has other room, until the search settles. */
   room: ExistingNode;
   /** Null for a new one. */
   readonly node: JudgedNode | null;
   /** Null for a node that is there. */
-  offer: Offer | null;
+  offering: PoolOffering | null;
   /** In micro-USD per hour, risk included. 0 where it does not matter, since the node stays. */
   price: number;
   /** What it counts as to disrupt it, in the same. */
-  toll: number;
+  disruptionCost: number;
   /** The NodePool, of ours. */
   pool: string | null;
   state: 'there' | 'gone' | 'absent';
@@ -58,7 +58,7 @@ export interface Place {
   receivedCost: number;
   /** Of a new one: how many pods it has of each shape; null for a node that is there. */
   readonly content: Map<number, number> | null;
-  /** Places that pods have come from, by index. */
+  /** Slots that pods have come from, by index. */
   readonly sources: Set<number>;
   /** Where its own pods went. */
   moves: ReadonlyArray<Move>;
@@ -84,31 +84,31 @@ export interface ShapeFacts {
 /** The whole cluster while the search moves pods in it. */
 export interface Arena {
   readonly workspace: Workspace;
-  readonly places: Array<Place>;
-  /** So many of the places are nodes that are there; new ones come after them. */
+  readonly slots: Array<Slot>;
+  /** So many of the slots are nodes that are there; new ones come after them. */
   existing: number;
   /** By index of shape. */
   readonly shapes: ReadonlyMap<number, ShapeFacts>;
-  /** By kind of need, for nodes that are there: per place 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
+  /** By kind of need, for nodes that are there: per slot 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
   readonly admitted: {
     readonly there: Map<string, Uint8Array>;
-    readonly fresh: Map<Offer, Map<string, boolean>>;
+    readonly fresh: Map<PoolOffering, Map<string, boolean>>;
   };
   /** By what offerings of all pools would do: one need for all that are alike in it. By need too, once asked for. */
   readonly standIns: Map<string | Need, Need>;
   /** What the own pods of nodes need of a new one, once asked for. */
-  readonly ownPods: Map<Place, OwnPods>;
+  readonly ownPods: Map<Slot, OwnPods>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
   readonly worth: Float64Array;
-  /** Work left: places looked at for a pod. */
+  /** Work left: slots looked at for a pod. */
   readonly work: { left: number };
   /** When a node was last looked at in vain: the shape that found no place, and how many of its pods had found one before. */
   readonly stuck: { shape: number; placed: number };
-  /** Where it is not null, pods go to these places only. */
-  readonly window: { places: Array<Place> | null };
+  /** Where it is not null, pods go to these slots only. */
+  readonly window: { slots: Array<Slot> | null };
   /** Where it is not null, what is left free is judged roughly, so that pods go elsewhere than last time. */
   readonly blur: { draw: Draw | null };
-  /** Whoever changes a place says so there: `touch`. */
+  /** Whoever changes a slot says so there: `touch`. */
   readonly order: Order;
 }
 
@@ -124,7 +124,7 @@ export interface ArenaInput {
 export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInput): Arena {
   const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
   const coming = [...awaited.values()].flat();
-  const reading = compileInput(withFixedOffers(provisioning), [...moving, ...coming]);
+  const reading = compileInput(withFixedOfferings(provisioning), [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
@@ -134,7 +134,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   );
   const arena: Arena = {
     workspace,
-    places: [],
+    slots: [],
     existing: 0,
     shapes,
     admitted: { there: new Map(), fresh: new Map() },
@@ -144,22 +144,22 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     work: { left: searchSteps },
     stuck: { shape: -1, placed: 0 },
     blur: { draw: null },
-    window: { places: null },
+    window: { slots: null },
     order: newOrder(),
   };
   for (const room of rooms.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
     const node = byName.get(room.capacity.name);
-    if (node !== undefined) arena.places.push(placeOf(arena, room, node));
+    if (node !== undefined) arena.slots.push(slotOf(arena, room, node));
   }
-  arena.existing = arena.places.length;
-  for (const place of arena.places) {
-    touch(arena, place);
-    for (const { shape, count } of place.own) record(arena, place, shape, count);
+  arena.existing = arena.slots.length;
+  for (const slot of arena.slots) {
+    touch(arena, slot);
+    for (const { shape, count } of slot.own) record(arena, slot, shape, count);
   }
-  for (const place of arena.places) {
-    for (const pod of awaited.get(place.room.capacity.name) ?? []) put(arena, place, pod.shape, 1);
+  for (const slot of arena.slots) {
+    for (const pod of awaited.get(slot.room.capacity.name) ?? []) put(arena, slot, pod.shape, 1);
     // They disrupt nothing: what a pool has to lose is what runs.
-    place.receivedCost = 0;
+    slot.receivedCost = 0;
   }
   return arena;
 }
@@ -185,7 +185,7 @@ function worthOf(rooms: ReadonlyArray<ExistingNode>): Float64Array {
   return total.map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
-function placeOf(arena: Arena, room: ExistingNode, node: JudgedNode): Place {
+function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
   const own = isMovable ? groupsOf(node.moving) : [];
@@ -193,12 +193,12 @@ function placeOf(arena: Arena, room: ExistingNode, node: JudgedNode): Place {
   const others = groupsOf(node.pods.filter((pod) => !movers.has(pod) && !pod.deleting));
   const price = node.price?.weighed ?? 0;
   return {
-    index: arena.places.length,
+    index: arena.slots.length,
     room,
     node,
-    offer: null,
+    offering: null,
     price,
-    toll: 0,
+    disruptionCost: 0,
     pool: node.nodePool?.metadata.name ?? null,
     state: 'there',
     isCandidate: isMovable,
@@ -237,39 +237,34 @@ function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {
   return [...counts].map(([shape, count]) => ({ shape, count }));
 }
 
-/** Counts pods of a shape on a place, or takes them out of the count. */
-export function record(
-  { workspace, shapes }: Arena,
-  { room: { capacity } }: Place,
-  shape: number,
-  count: number,
-): void {
+/** Counts pods of a shape on a slot, or takes them out of the count. */
+export function record({ workspace, shapes }: Arena, { room: { capacity } }: Slot, shape: number, count: number): void {
   if (shapes.get(shape)?.isRuled === false) return;
   const node = { labels: capacity.labels, taints: capacity.presentTaints };
   recordOnNode(workspace.topology, shape, node, count);
 }
 
-/** What is free on the place, or whether it is there, has changed. */
-export function touch({ order }: Arena, place: Place): void {
-  order.changed.add(place);
+/** What is free on the slot, or whether it is there, has changed. */
+export function touch({ order }: Arena, slot: Slot): void {
+  order.changed.add(slot);
 }
 
-/** Puts pods of a shape on a place, or with a negative count takes them off, whatever the rules say. */
-export function put(arena: Arena, place: Place, shape: number, count: number): void {
+/** Puts pods of a shape on a slot, or with a negative count takes them off, whatever the rules say. */
+export function put(arena: Arena, slot: Slot, shape: number, count: number): void {
   const facts = arena.shapes.get(shape);
   if (facts === undefined) return;
-  const { free } = place.room;
+  const { free } = slot.room;
   for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (facts.requests[k] ?? 0);
-  if (facts.isSingle) putApart(arena, place, shape, count);
-  place.received += count;
-  place.receivedCost += count * facts.cost;
-  place.content?.set(shape, (place.content.get(shape) ?? 0) + count);
-  touch(arena, place);
-  record(arena, place, shape, count);
+  if (facts.isSingle) putApart(arena, slot, shape, count);
+  slot.received += count;
+  slot.receivedCost += count * facts.cost;
+  slot.content?.set(shape, (slot.content.get(shape) ?? 0) + count);
+  touch(arena, slot);
+  record(arena, slot, shape, count);
 }
 
 /** Host ports and volumes, for pods that have any. */
-function putApart({ workspace }: Arena, { room }: Place, shape: number, count: number): void {
+function putApart({ workspace }: Arena, { room }: Slot, shape: number, count: number): void {
   const compiled = workspace.shapes.get(shape);
   if (compiled === undefined) return;
   for (const port of compiled.ports) {
