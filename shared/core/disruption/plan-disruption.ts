@@ -9,7 +9,8 @@ import { awaitedOn, withAwaited, type Awaited } from './candidates/awaited-pods.
 import { withNodeBudgets } from './candidates/with-node-budgets.ts';
 import type { DisruptionInput } from '../model/disruption-input.ts';
 import type { DisruptionPlan } from './plan/disruption-plan.ts';
-import { arenaFor, type Arena } from './search/arena.ts';
+import type { Arena } from './search/arena.ts';
+import { arenaFor } from './search/read-arena.ts';
 import { endsOf, NO_ENDS, type Ends } from './steps/ends.ts';
 import { fixedPools, successorsOf, type SuccessorOf } from './search/fixed-pools.ts';
 import { allOfferings, fixedOfferingsOf, offeringsOf, type PoolOffering, type Offerings } from './search/pool-offerings.ts';

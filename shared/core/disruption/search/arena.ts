@@ -1,18 +1,8 @@
-import type { Pod } from '../../model/cluster.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
-import { byCodeUnit } from '../../rules/label-rule.ts';
-import { isUnruled } from '../../placing/one-by-one/place.ts';
-import { countersFor, recordOnNode } from '../../placing/state/topology.ts';
-import { compileInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
-import type { ProvisioningInput } from '../../model/provisioning-input.ts';
-import { evictionCostOf } from '../candidates/eviction-cost.ts';
+import type { Workspace } from '../../placing/state/workspace.ts';
 import type { JudgedNode } from '../candidates/judged-node.ts';
-import type { Draw } from '../../quantity/draw.ts';
-import { newOrder, type Order } from './fullest-first.ts';
-import { withFixedOfferings } from './fixed-pools.ts';
 import type { PoolOffering } from './pool-offerings.ts';
-import type { OwnPods } from './own-pods.ts';
 
 /** Pods of one shape on one node. */
 export interface Group {
@@ -27,22 +17,22 @@ export interface Move {
   readonly count: number;
 }
 
-/** A node that is there, or one that the plan may create. Its fields change as the search goes. */
+/** A node that is there, or one that the plan may create. It changes as the search goes; `slots.ts` alone changes it. */
 export interface Slot {
   readonly index: number;
   /** A new one is of another offering, and so has other room, until the search settles. */
-  room: ExistingNode;
+  readonly room: ExistingNode;
   /** Null for a new one. */
   readonly node: JudgedNode | null;
   /** Null for a node that is there. */
-  offering: PoolOffering | null;
+  readonly offering: PoolOffering | null;
   /** In micro-USD per hour, risk included. 0 where it does not matter, since the node stays. */
-  price: number;
+  readonly price: number;
   /** What it counts as to disrupt it, in the same. */
-  disruptionCost: number;
+  readonly disruptionCost: number;
   /** The NodePool, of ours. */
-  pool: string | null;
-  state: 'there' | 'gone' | 'absent';
+  readonly pool: string | null;
+  readonly state: 'there' | 'gone' | 'absent';
   /** May the search take it away? */
   readonly isCandidate: boolean;
   readonly takesPods: boolean;
@@ -53,17 +43,17 @@ export interface Slot {
   /** The others that topology counts: they go with it. */
   readonly bound: ReadonlyArray<Group>;
   /** Pods that have come. */
-  received: number;
+  readonly received: number;
   /** What their evictions would count as. */
-  receivedCost: number;
+  readonly receivedCost: number;
   /** Of a new one: how many pods it has of each shape; null for a node that is there. */
-  readonly content: Map<number, number> | null;
+  readonly content: ReadonlyMap<number, number> | null;
   /** Slots that pods have come from, by index. */
-  readonly sources: Set<number>;
+  readonly sources: ReadonlySet<number>;
   /** Where its own pods went. */
-  moves: ReadonlyArray<Move>;
+  readonly moves: ReadonlyArray<Move>;
   /** When it was taken away: the order in which the rules allowed it. */
-  takenAt: number;
+  readonly takenAt: number;
   /** The lower, the sooner it takes pods: candidates that save much for their pods come last. */
   readonly reluctance: number;
 }
@@ -79,6 +69,30 @@ export interface ShapeFacts {
   readonly cost: number;
   /** Its ports or attached volumes make pods of one shape unlike. */
   readonly isSingle: boolean;
+}
+
+/** What the pods of nodes that go need of a new one, and what they take together. */
+export interface OwnPods {
+  readonly needs: ReadonlySet<Need>;
+  readonly load: Float64Array;
+}
+
+/**
+ * The slots that take pods, in the order in which pods try them: fullest first, candidates last. Kept from pod to pod, so that in a
+ * large cluster a pod need not look at every slot. Brought up to date when it is asked: `fullest-first.ts` does that.
+ */
+export interface Order {
+  /** Indices of slots, sorted by key, then by index; so many of them. */
+  sorted: Int32Array;
+  count: number;
+  /** By index of slot: where it is sorted in; NaN where it is not. */
+  keys: Float64Array;
+  /** By index of slot and resource: what is free there. */
+  free: Float64Array;
+  /** Changed since it was last brought up to date. */
+  readonly changed: Set<Slot>;
+  /** Has any slot ever had less than nothing of a resource? Then what it has in all says nothing of what fits. */
+  hasDebt: boolean;
 }
 
 /** The whole cluster while the search moves pods in it. */
@@ -102,181 +116,6 @@ export interface Arena {
   readonly worth: Float64Array;
   /** Work left: slots looked at for a pod. */
   readonly work: { left: number };
-  /** When a node was last looked at in vain: the shape that found no place, and how many of its pods had found one before. */
-  readonly stuck: { shape: number; placed: number };
-  /** Where it is not null, pods go to these slots only. */
-  readonly window: { slots: Array<Slot> | null };
-  /** Where it is not null, what is left free is judged roughly, so that pods go elsewhere than last time. */
-  readonly blur: { draw: Draw | null };
   /** Whoever changes a slot says so there: `touch`. */
   readonly order: Order;
-}
-
-export interface ArenaInput {
-  readonly provisioning: ProvisioningInput;
-  readonly nodes: ReadonlyArray<JudgedNode>;
-  /** By name of node: pods that wait and are to come there. */
-  readonly awaited: ReadonlyMap<string, ReadonlyArray<Pod>>;
-  readonly searchSteps: number;
-}
-
-/** Reads the cluster for the search: every pod is where it is. */
-export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInput): Arena {
-  const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
-  const coming = [...awaited.values()].flat();
-  const reading = compileInput(withFixedOfferings(provisioning), [...moving, ...coming]);
-  const workspace = workspaceFor(reading);
-  const byName = new Map(nodes.map((node) => [node.name, node]));
-  const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
-  const worth = worthOf(rooms);
-  const shapes = new Map(
-    [...workspace.needs].map(([index, needs]) => [index, factsOf(workspace, index, needs, worth)] as const),
-  );
-  const arena: Arena = {
-    workspace,
-    slots: [],
-    existing: 0,
-    shapes,
-    admitted: { there: new Map(), fresh: new Map() },
-    standIns: new Map(),
-    ownPods: new Map(),
-    worth,
-    work: { left: searchSteps },
-    stuck: { shape: -1, placed: 0 },
-    blur: { draw: null },
-    window: { slots: null },
-    order: newOrder(),
-  };
-  for (const room of rooms.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
-    const node = byName.get(room.capacity.name);
-    if (node !== undefined) arena.slots.push(slotOf(arena, room, node));
-  }
-  arena.existing = arena.slots.length;
-  for (const slot of arena.slots) {
-    touch(arena, slot);
-    for (const { shape, count } of slot.own) record(arena, slot, shape, count);
-  }
-  for (const slot of arena.slots) {
-    for (const pod of awaited.get(slot.room.capacity.name) ?? []) put(arena, slot, pod.shape, 1);
-    // They disrupt nothing: what a pool has to lose is what runs.
-    slot.receivedCost = 0;
-  }
-  return arena;
-}
-
-function factsOf(workspace: Workspace, index: number, needs: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
-  const compiled = workspace.shapes.get(index);
-  const requests = compiled?.requests ?? new Float64Array();
-  const isRuled = needs.some((need) => !isUnruled(need));
-  return {
-    needs,
-    requests,
-    isRuled,
-    size: requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), isRuled ? 1 : 0),
-    cost: Math.max(0, compiled === undefined ? 1 : evictionCostOf(compiled.shape)),
-    isSingle: (compiled?.ports.length ?? 0) + (compiled?.attachments.length ?? 0) > 0,
-  };
-}
-
-function worthOf(rooms: ReadonlyArray<ExistingNode>): Float64Array {
-  const width = rooms[0]?.free.length ?? 0;
-  const total = new Float64Array(width);
-  for (const { free } of rooms) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
-  return total.map((sum) => (sum > 0 ? 1 / sum : 0));
-}
-
-function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
-  const { workspace } = arena;
-  const isMovable = node.verdict.kind !== 'stays';
-  const own = isMovable ? groupsOf(node.moving) : [];
-  const movers = new Set(isMovable ? node.moving : []);
-  const others = groupsOf(node.pods.filter((pod) => !movers.has(pod) && !pod.deleting));
-  const price = node.price?.weighed ?? 0;
-  return {
-    index: arena.slots.length,
-    room,
-    node,
-    offering: null,
-    price,
-    disruptionCost: 0,
-    pool: node.nodePool?.metadata.name ?? null,
-    state: 'there',
-    isCandidate: isMovable,
-    takesPods: takesPods(room, node),
-    goesByItself: goesByItself(node),
-    own: largestFirst(own, arena.shapes),
-    bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
-    received: 0,
-    receivedCost: 0,
-    content: null,
-    sources: new Set(),
-    moves: [],
-    takenAt: 0,
-    reluctance: isMovable ? price / node.disruption : 0,
-  };
-}
-
-function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): ReadonlyArray<Group> {
-  const sizeOf = ({ shape }: Group): number => shapes.get(shape)?.size ?? 0;
-  return groups.toSorted((a, b) => sizeOf(b) - sizeOf(a) || a.shape - b.shape);
-}
-
-/** A node that is not ready or not complete is no place to move to. */
-function takesPods({ capacity }: ExistingNode, { machine, verdict, isFull }: JudgedNode): boolean {
-  const ready = machine.node?.status?.conditions?.find(({ type }) => type === 'Ready');
-  return !isFull && capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
-}
-
-function goesByItself({ verdict, disruption }: JudgedNode): boolean {
-  return verdict.kind === 'stays' && verdict.reason.kind === 'not-consolidatable' && disruption <= 1;
-}
-
-function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {
-  const counts = new Map<number, number>();
-  for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
-  return [...counts].map(([shape, count]) => ({ shape, count }));
-}
-
-/** Counts pods of a shape on a slot, or takes them out of the count. */
-export function record({ workspace, shapes }: Arena, { room: { capacity } }: Slot, shape: number, count: number): void {
-  if (shapes.get(shape)?.isRuled === false) return;
-  const node = { labels: capacity.labels, taints: capacity.presentTaints };
-  recordOnNode(workspace.topology, shape, node, count);
-}
-
-/** What is free on the slot, or whether it is there, has changed. */
-export function touch({ order }: Arena, slot: Slot): void {
-  order.changed.add(slot);
-}
-
-/** Puts pods of a shape on a slot, or with a negative count takes them off, whatever the rules say. */
-export function put(arena: Arena, slot: Slot, shape: number, count: number): void {
-  const facts = arena.shapes.get(shape);
-  if (facts === undefined) return;
-  const { free } = slot.room;
-  for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (facts.requests[k] ?? 0);
-  if (facts.isSingle) putApart(arena, slot, shape, count);
-  slot.received += count;
-  slot.receivedCost += count * facts.cost;
-  slot.content?.set(shape, (slot.content.get(shape) ?? 0) + count);
-  touch(arena, slot);
-  record(arena, slot, shape, count);
-}
-
-/** Host ports and volumes, for pods that have any. */
-function putApart({ workspace }: Arena, { room }: Slot, shape: number, count: number): void {
-  const compiled = workspace.shapes.get(shape);
-  if (compiled === undefined) return;
-  for (const port of compiled.ports) {
-    if (count > 0) room.ports.push(port);
-    else room.ports.splice(room.ports.lastIndexOf(port), 1);
-  }
-  for (const { driver, claim, name } of compiled.attachments) {
-    const there = room.attached.volumes.get(driver) ?? new Set<string>();
-    room.attached.volumes.set(driver, there);
-    // A volume that others on the node use too stays counted when they go, which at worst refuses a pod.
-    const id = claim ?? `${shape}/${name}`;
-    if (count > 0) there.add(id);
-    else there.delete(id);
-  }
 }

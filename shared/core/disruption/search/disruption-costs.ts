@@ -1,6 +1,7 @@
 import type { DisruptionPolicy } from '../../model/disruption-input.ts';
 import type { Pools } from '../candidates/pools.ts';
 import type { Arena, Slot } from './arena.ts';
+import { setDisruptionCost } from './slots.ts';
 
 /** What moving one pod costs in a pool, as a share of what the pool pays on average per node and pod. */
 export type MoveShare = (pool: string, nodes: number) => number;
@@ -42,8 +43,8 @@ export function settleDisruptionCosts({ slots }: Arena, shareOf: MoveShare): voi
   for (const slot of slots) {
     const { cost, disruption: all } = totals.get(slot.pool ?? '') ?? { cost: 0, disruption: 1 };
     const { disruption = 1 } = slot.node ?? {};
-    slot.disruptionCost =
-      disruption <= 1 || slot.pool === null ? 0 : (shareOf(slot.pool, nodes) * disruption * cost) / all;
+    const isFree = disruption <= 1 || slot.pool === null;
+    setDisruptionCost(slot, isFree ? 0 : (shareOf(slot.pool, nodes) * disruption * cost) / all);
   }
 }
 
@@ -78,5 +79,5 @@ export function discountCosts(
   costs: ReadonlyArray<number>,
   shareIn: (pool: string) => number,
 ): void {
-  for (const slot of slots) slot.disruptionCost = (costs[slot.index] ?? 0) * shareIn(slot.pool ?? '');
+  for (const slot of slots) setDisruptionCost(slot, (costs[slot.index] ?? 0) * shareIn(slot.pool ?? ''));
 }

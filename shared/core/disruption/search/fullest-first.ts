@@ -1,23 +1,5 @@
 import { at } from '../../quantity/at.ts';
-import type { Arena, Slot } from './arena.ts';
-
-/**
- * The slots that take pods, in the order in which pods try them: fullest first, candidates last. Kept from pod to pod, so that in a
- * large cluster a pod need not look at every slot. Brought up to date when it is asked: see `orderOf`.
- */
-export interface Order {
-  /** Indices of slots, sorted by key, then by index; so many of them. */
-  sorted: Int32Array;
-  count: number;
-  /** By index of slot: where it is sorted in; NaN where it is not. */
-  keys: Float64Array;
-  /** By index of slot and resource: what is free there. */
-  free: Float64Array;
-  /** Changed since it was last brought up to date. */
-  readonly changed: Set<Slot>;
-  /** Has any slot ever had less than nothing of a resource? Then what it has in all says nothing of what fits. */
-  hasDebt: boolean;
-}
+import type { Arena, Order, Slot } from './arena.ts';
 
 export function newOrder(): Order {
   return {

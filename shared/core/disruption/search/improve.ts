@@ -2,9 +2,9 @@ import type { Arena, Slot } from './arena.ts';
 import { drawFrom, type Draw } from '../../quantity/draw.ts';
 import { cheapestOffering, type PoolOffering } from './pool-offerings.ts';
 import { ANYWHERE } from './reschedule.ts';
-import { isFair, mayGo, replace, settleNew, takeAwaySimply, type Means } from './take-away.ts';
+import { ALL, isFair, mayGo, replace, settleNew, takeAwaySimply, type Means, type Within } from './take-away.ts';
 import { ownPods } from './own-pods.ts';
-import { bring, close, take, undoTo, type Trail } from './trail.ts';
+import { bring, close, isTaken, take, undoTo, type Trail } from './trail.ts';
 
 /** Nodes that one try brings back at most, and those that it tries beside them. */
 const MOST_BROUGHT = 8;
@@ -32,24 +32,22 @@ export function improve(trail: Trail, means: Means): void {
   const slackAtFirst =
     WORSE_AT_FIRST * arena.slots.reduce((sum, { state, price }) => sum + (state === 'there' ? price : 0), 0);
   const allowed = arena.work.left;
-  let best = { length: trail.done.length, change: trail.change };
+  let best = { length: trail.done.length, costChange: trail.costChange };
   for (let vain = 0; vain < patience && arena.work.left > 0; vain++) {
-    const [start, before] = [trail.done.length, trail.change];
+    const [start, before] = [trail.done.length, trail.costChange];
     const slack = slackAtFirst * slackLeft(vain / patience, 1 - arena.work.left / allowed) * draw.share();
-    arena.blur.draw = draw.below(2) === 0 ? draw : null;
+    const noise = draw.below(2) === 0 ? draw : null;
     arena.work.left -= WORK_PER_TRY;
-    const isLawful = tryOnce(trail, { candidates, means, draw, sample });
-    if (!isLawful || trail.change > Math.min(before, best.change) + slack) undoTo(trail, start);
-    else if (trail.change < best.change - LEAST_GAIN) {
-      best = { length: trail.done.length, change: trail.change };
+    const isLawful = tryOnce(trail, { candidates, means, draw, noise, sample });
+    if (!isLawful || trail.costChange > Math.min(before, best.costChange) + slack) undoTo(trail, start);
+    else if (trail.costChange < best.costChange - LEAST_GAIN) {
+      best = { length: trail.done.length, costChange: trail.costChange };
       vain = -1;
     }
   }
-  arena.blur.draw = null;
-  arena.window.slots = null;
   // All that was done since is at the end of the trail.
   undoTo(trail, best.length);
-  trail.change = best.change;
+  trail.costChange = best.costChange;
 }
 
 /**
@@ -83,35 +81,36 @@ function bringAll(trail: Trail, brought: ReadonlyArray<Slot>): ReadonlySet<Slot>
   return emptied;
 }
 
-/** What all tries have in common. */
+/** What all tries have in common, and whether this one judges roughly. */
 interface Tries {
   readonly candidates: ReadonlyArray<Slot>;
   readonly means: Means;
   readonly draw: Draw;
+  readonly noise: Draw | null;
   readonly sample: Sample;
 }
 
 /** False: what it has done must not be. */
-function tryOnce(trail: Trail, { candidates, means, draw, sample }: Tries): boolean {
+function tryOnce(trail: Trail, { candidates, means, draw, noise, sample }: Tries): boolean {
   const { arena } = trail;
   drawSample(arena, sample, draw);
   const center = candidates[draw.below(candidates.length)];
   if (center === undefined) return false;
   const brought = relatedTo(trail, center, draw);
   const besides = besideOf(candidates, brought, draw);
-  arena.window.slots = windowFor(arena, [center, ...brought, ...besides], sample);
+  const within: Within = { among: slotsAbout(arena, [center, ...brought, ...besides], sample), noise };
   const emptied = bringAll(trail, brought);
   const tried = [...new Set([...brought, ...(mayGo(center) ? [center] : []), ...besides])];
   const order = noisy(tried, draw);
-  if (draw.below(2) === 0) replaceSome(trail, order, means, draw);
-  takeAwaySimply(trail, order);
-  for (const slot of order) if (mayGo(slot) && draw.below(3) === 0) replaceSome(trail, [slot], means, draw);
+  if (draw.below(2) === 0) replaceSome(trail, order, { means, draw, within });
+  takeAwaySimply(trail, order, within);
+  for (const slot of order) if (mayGo(slot) && draw.below(3) === 0) replaceSome(trail, [slot], { means, draw, within });
   for (const slot of emptied) settleNew(trail, slot, means);
   return [...emptied].every((slot) => slot.state !== 'there' || isFair(arena, slot, means));
 }
 
 /** Clusters of no more slots than this are looked at as a whole; of others each try sees so many, drawn. */
-const WINDOW = 160;
+const SAMPLE_SIZE = 160;
 
 /** A drawn part of the cluster is looked at in so many tries. */
 const TRIES_PER_SAMPLE = 16;
@@ -126,7 +125,7 @@ function drawSample(arena: Arena, sample: Sample, draw: Draw): void {
   if (sample.tries++ % TRIES_PER_SAMPLE > 0) return;
   const { slots } = arena;
   const seen: Array<Slot> = [];
-  for (let drawn = 0; drawn < WINDOW; drawn++) {
+  for (let drawn = 0; drawn < SAMPLE_SIZE; drawn++) {
     const slot = slots[draw.below(slots.length)];
     if (slot?.takesPods === true) seen.push(slot);
   }
@@ -134,16 +133,16 @@ function drawSample(arena: Arena, sample: Sample, draw: Draw): void {
 }
 
 /** What one try can put pods on. A slot that comes up twice is looked at twice. */
-function windowFor({ slots }: Arena, about: ReadonlyArray<Slot>, sample: Sample): Array<Slot> | null {
-  if (slots.length <= WINDOW) return null;
-  const window = [...sample.slots, ...about];
+function slotsAbout({ slots }: Arena, about: ReadonlyArray<Slot>, sample: Sample): Array<Slot> | null {
+  if (slots.length <= SAMPLE_SIZE) return null;
+  const among = [...sample.slots, ...about];
   for (const { moves } of about) {
     for (const { target } of moves) {
       const to = slots[target];
-      if (to !== undefined) window.push(to);
+      if (to !== undefined) among.push(to);
     }
   }
-  return window;
+  return among;
 }
 
 /** Nodes that are gone and whose pods are where the center's are, or on the center; now and then many others too. */
@@ -186,12 +185,18 @@ function noisy(slots: ReadonlyArray<Slot>, draw: Draw): ReadonlyArray<Slot> {
   return slots.toSorted((a, b) => (keys.get(b) ?? 0) - (keys.get(a) ?? 0) || a.index - b.index);
 }
 
-function replaceSome(trail: Trail, order: ReadonlyArray<Slot>, means: Means, draw: Draw): void {
+interface Replacing {
+  readonly means: Means;
+  readonly draw: Draw;
+  readonly within: Within;
+}
+
+function replaceSome(trail: Trail, order: ReadonlyArray<Slot>, { means, draw, within }: Replacing): void {
   const free = order.filter(mayGo);
   if (free.length === 0) return;
   const group = free.slice(0, 1 + draw.below(free.length));
   const offering = offeringFor(trail, group, means, draw);
-  if (offering !== null) replace(trail, group, offering, means);
+  if (offering !== null) replace(trail, group, offering, means, within);
 }
 
 /** A new node that would hold the pods of them all, or of some. */
@@ -216,12 +221,12 @@ export function takeAllSingles(trail: Trail, means: Means): number {
   let gone = 0;
   for (const slot of order) {
     if (!mayGo(slot) || slot.price <= slot.disruptionCost) continue;
-    if (take(trail, slot, ANYWHERE)) gone++;
+    if (isTaken(take(trail, slot, ANYWHERE))) gone++;
   }
   for (const slot of order) {
     if (!mayGo(slot)) continue;
     const offering = singleOffering(trail, slot, means);
-    if (offering !== null && replace(trail, [slot], offering, means)) gone++;
+    if (offering !== null && replace(trail, [slot], offering, means, ALL)) gone++;
   }
   return gone;
 }

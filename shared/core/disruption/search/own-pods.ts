@@ -2,13 +2,7 @@ import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
 import { compileSelector, selects } from '../../rules/selector.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
-import type { Arena, Slot } from './arena.ts';
-
-/** What the pods of nodes that go need of a new one, and what they take together. */
-export interface OwnPods {
-  readonly needs: ReadonlySet<Need>;
-  readonly load: Float64Array;
-}
+import type { Arena, OwnPods, Slot } from './arena.ts';
 
 /** Of all the nodes together. */
 export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {

@@ -3,11 +3,13 @@ import type { Need } from '../../placing/state/compile-shape.ts';
 import { crowdHosts, type SeenHost } from '../../placing/crowding/crowd-hosts.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import type { Counter } from '../../placing/state/topology.ts';
+import type { Draw } from '../../quantity/draw.ts';
+import type { Arena, Group, Move, ShapeFacts, Slot } from './arena.ts';
 import { farOf, firstInOrder } from './fullest-first.ts';
 import type { PoolOffering } from './pool-offerings.ts';
-import { put, record, touch, type Arena, type Group, type Move, type Slot, type ShapeFacts } from './arena.ts';
+import { leave, put, record, restore, settle } from './slots.ts';
 
-/** Looked for while pods of one node find places. */
+/** Where pods of one node may go. */
 export interface Rescheduling {
   /** Where pods go before anywhere else that has room; null for no such slot. */
   readonly first: Slot | null;
@@ -15,51 +17,54 @@ export interface Rescheduling {
   readonly mayRelax: boolean;
   /** May they go to a node that is removed as empty by itself? Those of a node that has to go may, rather than have a new one. */
   readonly mayFill: boolean;
+  /** Pods go to these slots only; null for all. */
+  readonly among: ReadonlyArray<Slot> | null;
+  /** What is left free is judged roughly by it, so that pods go elsewhere than last time; null for exactly. */
+  readonly noise: Draw | null;
 }
 
-export const ANYWHERE: Rescheduling = { first: null, mayRelax: false, mayFill: false };
+export const ANYWHERE: Rescheduling = { first: null, mayRelax: false, mayFill: false, among: null, noise: null };
 
-/**
- * Takes a candidate away: all its pods go to places that have room under every rule, those that are fullest first. False, and
- * nothing has changed, where one finds none.
- */
-export function remove(arena: Arena, slot: Slot, rescheduling: Rescheduling): boolean {
+/** Whether the pods of a node have all found places. */
+export type Taken =
+  | { readonly kind: 'taken' }
+  /** Nothing has changed: a pod of `shape` found none, after `placed` others. */
+  | { readonly kind: 'stuck'; readonly shape: number; readonly placed: number };
+
+const TAKEN: Taken = { kind: 'taken' };
+
+/** Takes a candidate away: all its pods go to places that have room under every rule, those that are fullest first. */
+export function reschedule(arena: Arena, slot: Slot, rescheduling: Rescheduling): Taken {
   const levels = slot.own.map(({ shape }) =>
     rescheduling.mayRelax ? lastLevel(arena, shape) : levelAtHome(arena, slot, shape),
   );
   leave(arena, slot);
   const moves: Array<Move> = [];
-  const mayFill = rescheduling.mayFill || slot.node?.verdict.kind === 'must';
-  for (let index = 0; index < slot.own.length; index++) {
-    const group = slot.own[index];
-    if (
-      group === undefined ||
-      rescheduleGroup(arena, group, { level: levels[index] ?? 0, rescheduling: { ...rescheduling, mayFill }, moves })
-    )
-      continue;
-    arena.stuck.shape = group?.shape ?? -1;
-    arena.stuck.placed = moves.reduce((sum, { count }) => sum + count, 0);
-    slot.moves = moves;
+  const target = { ...rescheduling, mayFill: rescheduling.mayFill || slot.node?.verdict.kind === 'must' };
+  for (const [index, group] of slot.own.entries()) {
+    if (placeGroup(arena, group, { level: levels[index] ?? 0, target, moves })) continue;
+    const placed = moves.reduce((sum, { count }) => sum + count, 0);
+    settle(arena, slot, moves);
     restore(arena, slot);
-    return false;
+    return { kind: 'stuck', shape: group.shape, placed };
   }
-  slot.moves = moves;
-  for (const { target } of moves) arena.slots[target]?.sources.add(slot.index);
-  return true;
+  settle(arena, slot, moves);
+  return TAKEN;
 }
 
 /** The first pod of the node, largest first, that would find no place now; null where all do. Changes nothing. */
 export function stuckPod(arena: Arena, slot: Slot, rescheduling: Rescheduling): string | null {
-  if (remove(arena, slot, rescheduling)) {
+  const taken = reschedule(arena, slot, rescheduling);
+  if (taken.kind === 'taken') {
     restore(arena, slot);
     return null;
   }
   const { shapes } = arena.workspace.input.cluster;
-  const pod = slot.node?.moving.find(({ shape }) => shape === arena.stuck.shape);
+  const pod = slot.node?.moving.find(({ shape }) => shape === taken.shape);
   return pod === undefined ? null : `${shapes[pod.shape]?.namespace ?? ''}/${pod.name}`;
 }
 
-/** What `look` answers with the node and its pods away. Changes nothing. */
+/** What `look` returns with the node and its pods away. Changes nothing. */
 export function whileGone<Answer>(arena: Arena, slot: Slot, look: () => Answer): Answer {
   leave(arena, slot);
   const answer = look();
@@ -69,41 +74,7 @@ export function whileGone<Answer>(arena: Arena, slot: Slot, look: () => Answer):
 
 /** Does any place that is there take such a pod? */
 export function hasRoomFor(arena: Arena, facts: ShapeFacts, need: Need): boolean {
-  return bestFor(arena, facts, need, { first: null, mayFill: true }) !== null;
-}
-
-/** Takes it away as was planned before. */
-export function removeAs(arena: Arena, slot: Slot, moves: ReadonlyArray<Move>): void {
-  leave(arena, slot);
-  for (const { target, shape, count } of moves) {
-    const to = arena.slots[target];
-    if (to === undefined) continue;
-    put(arena, to, shape, count);
-    to.sources.add(slot.index);
-  }
-  slot.moves = moves;
-}
-
-/** Brings a node back that has been taken away, and its pods with it. */
-export function restore(arena: Arena, slot: Slot): void {
-  for (const { target, shape, count } of slot.moves) {
-    const to = arena.slots[target];
-    if (to === undefined) continue;
-    put(arena, to, shape, -count);
-    to.sources.delete(slot.index);
-  }
-  slot.moves = [];
-  slot.state = 'there';
-  touch(arena, slot);
-  for (const { shape, count } of slot.own) record(arena, slot, shape, count);
-  for (const { shape, count } of slot.bound) record(arena, slot, shape, count);
-}
-
-function leave(arena: Arena, slot: Slot): void {
-  slot.state = 'gone';
-  touch(arena, slot);
-  for (const { shape, count } of slot.own) record(arena, slot, shape, -count);
-  for (const { shape, count } of slot.bound) record(arena, slot, shape, -count);
+  return bestFor(arena, facts, need, { ...ANYWHERE, mayFill: true }) !== null;
 }
 
 /** The first level of preferences that a pod's node meets: nowhere it goes may meet fewer. */
@@ -134,39 +105,35 @@ function lastLevel({ shapes }: Arena, shape: number): number {
   return Math.max(0, (shapes.get(shape)?.needs.length ?? 0) - 1);
 }
 
-interface ReschedulingGroup {
+interface PlacingGroup {
   readonly level: number;
-  readonly rescheduling: Target;
+  readonly target: Target;
   /** Grows by where pods went. */
   readonly moves: Array<Move>;
 }
 
-type Target = Pick<Rescheduling, 'first' | 'mayFill'>;
+type Target = Omit<Rescheduling, 'mayRelax'>;
 
-function rescheduleGroup(
-  arena: Arena,
-  { shape, count }: Group,
-  { level, rescheduling, moves }: ReschedulingGroup,
-): boolean {
+function placeGroup(arena: Arena, { shape, count }: Group, { level, target, moves }: PlacingGroup): boolean {
   const facts = arena.shapes.get(shape);
   if (facts === undefined) return false;
   let left = count;
   // Ends: every turn places a pod or gives up.
   while (left > 0) {
-    const target = targetFor(arena, facts, level, rescheduling);
-    if (target === null) return false;
-    const fitting = facts.isRuled || facts.isSingle ? 1 : Math.min(left, fittingIn(target, facts.requests));
-    put(arena, target, shape, fitting);
+    const slot = slotFor(arena, facts, level, target);
+    if (slot === null) return false;
+    const fitting = facts.isRuled || facts.isSingle ? 1 : Math.min(left, fittingIn(slot, facts.requests));
+    put(arena, slot, shape, fitting);
     const last = moves.at(-1);
-    if (last?.target === target.index && last.shape === shape) {
+    if (last?.target === slot.index && last.shape === shape) {
       moves[moves.length - 1] = { ...last, count: last.count + fitting };
-    } else moves.push({ target: target.index, shape, count: fitting });
+    } else moves.push({ target: slot.index, shape, count: fitting });
     left -= fitting;
   }
   return true;
 }
 
-function targetFor(arena: Arena, facts: ShapeFacts, level: number, target: Target): Slot | null {
+function slotFor(arena: Arena, facts: ShapeFacts, level: number, target: Target): Slot | null {
   // Pods of a node at level n may go where any level up to n is met.
   for (let index = 0; index <= level; index++) {
     const need = facts.needs[index];
@@ -177,9 +144,10 @@ function targetFor(arena: Arena, facts: ShapeFacts, level: number, target: Targe
 }
 
 /** Of all slots that take the pod: `first` if it does, else where least is left free, candidates last. */
-function bestFor(arena: Arena, facts: ShapeFacts, need: Need, { first, mayFill }: Target): Slot | null {
+function bestFor(arena: Arena, facts: ShapeFacts, need: Need, target: Target): Slot | null {
+  const { first, mayFill, among, noise } = target;
   const { work, workspace } = arena;
-  const slots = arena.window.slots ?? arena.slots;
+  const slots = among ?? arena.slots;
   const guard = facts.isRuled ? guardFor(workspace, need, true) : null;
   const takes = (slot: Slot): boolean => {
     if (slot.state !== 'there' || !admits(arena, need, slot)) return false;
@@ -187,10 +155,10 @@ function bestFor(arena: Arena, facts: ShapeFacts, need: Need, { first, mayFill }
     if (facts.isSingle && !hasRoom(slot.room, need.shape)) return false;
     return guard === null || allowsNode(guard, slot.room);
   };
-  if (first !== null && leftAfter(arena, first, facts.requests) < Infinity && takes(first)) return first;
+  if (first !== null && leftAfter(arena, first, facts.requests, noise) < Infinity && takes(first)) return first;
   work.left -= slots.length;
-  if (arena.window.slots !== null || arena.blur.draw !== null || slots.length <= FEW) {
-    return bestAmong(arena, slots, facts, takes);
+  if (among !== null || noise !== null || slots.length <= FEW) {
+    return bestAmong(arena, { slots, requests: facts.requests, noise }, takes);
   }
   return firstInOrder(arena, facts.requests, takes);
 }
@@ -198,12 +166,13 @@ function bestFor(arena: Arena, facts: ShapeFacts, need: Need, { first, mayFill }
 /** Looking at so many is quicker than keeping them in order. */
 const FEW = 64;
 
-function bestAmong(
-  arena: Arena,
-  slots: ReadonlyArray<Slot>,
-  { requests }: ShapeFacts,
-  takes: (slot: Slot) => boolean,
-): Slot | null {
+interface Asked {
+  readonly slots: ReadonlyArray<Slot>;
+  readonly requests: Float64Array;
+  readonly noise: Draw | null;
+}
+
+function bestAmong(arena: Arena, { slots, requests, noise }: Asked, takes: (slot: Slot) => boolean): Slot | null {
   let best: Slot | null = null;
   let least = Infinity;
   for (let index = 0; index < slots.length; index++) {
@@ -211,7 +180,7 @@ function bestAmong(
     if (slot === undefined || slot.state !== 'there' || !slot.takesPods) continue;
     const far = farOf(slot);
     if (far >= least) continue;
-    const score = far + leftAfter(arena, slot, requests);
+    const score = far + leftAfter(arena, slot, requests, noise);
     if (score >= least || !takes(slot)) continue;
     best = slot;
     least = score;
@@ -220,7 +189,7 @@ function bestAmong(
 }
 
 /** What is left free, by worth, once such a pod is there; Infinity where it has no room. */
-function leftAfter({ worth, blur }: Arena, { room: { free } }: Slot, requests: Float64Array): number {
+function leftAfter({ worth }: Arena, { room: { free } }: Slot, requests: Float64Array, noise: Draw | null): number {
   let left = 0;
   for (let k = 0; k < free.length; k++) {
     const asked = requests[k] ?? 0;
@@ -228,7 +197,7 @@ function leftAfter({ worth, blur }: Arena, { room: { free } }: Slot, requests: F
     if (over < 0 && asked > 0) return Infinity;
     left += over * (worth[k] ?? 0);
   }
-  return blur.draw === null ? left : left * (0.5 + blur.draw.share());
+  return noise === null ? left : left * (0.5 + noise.share());
 }
 
 function fittingIn({ room: { free } }: Slot, requests: Float64Array): number {

@@ -1,16 +1,16 @@
 import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import { WAITED_FOR } from '../plan/disruption-plan.ts';
-import { mayWait } from './own-pods.ts';
-import type { Arena, Slot } from './arena.ts';
+import type { Arena, OwnPods, Slot } from './arena.ts';
 import { improve, takeAllSingles } from './improve.ts';
 import { cheapestOffering, zonesOf, type PoolOffering } from './pool-offerings.ts';
-import { ANYWHERE, crowd, isAllowed, type Rescheduling } from './reschedule.ts';
+import { ANYWHERE, crowd, isAllowed, type Rescheduling, type Taken } from './reschedule.ts';
+import { setDisruptionCost } from './slots.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { discountCosts, discountOf, settleDisruptionCosts, type MoveShare } from './disruption-costs.ts';
-import { addNeed, ownPods, type OwnPods } from './own-pods.ts';
+import { addNeed, mayWait, ownPods } from './own-pods.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
+import { isTaken, open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
 /**
  * Disruption costs follow from what pools pay when all is done: a first, simple search tells about what that is. So often it is
@@ -27,14 +27,14 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
   }
   settleDisruptionCosts(arena, shareOf);
   undoTo(trail, 0);
-  trail.change = 0;
+  trail.costChange = 0;
   takeSimply(trail, means);
   const isAtRest = trail.done.length === 0;
   if (isAtRest) arena.work.left = Math.floor(arena.work.left * SHARE_AT_REST);
   else discountWhereLittleIsSaved(trail, means);
   improve(trail, means);
   takeSimply(trail, means);
-  if (isAtRest && -trail.change < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
+  if (isAtRest && -trail.costChange < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
   return trail;
 }
 
@@ -58,12 +58,12 @@ function discountWhereLittleIsSaved(trail: Trail, means: Means): void {
   if (left <= 0) return;
   const disruptionCosts = arena.slots.map(({ disruptionCost }) => disruptionCost);
   undoTo(trail, 0);
-  trail.change = 0;
-  for (const slot of arena.slots) slot.disruptionCost = 0;
+  trail.costChange = 0;
+  for (const slot of arena.slots) setDisruptionCost(slot, 0);
   takeSimply(trail, means);
-  const discount = discountOf(arena, disruptionCosts, -trail.change);
+  const discount = discountOf(arena, disruptionCosts, -trail.costChange);
   undoTo(trail, 0);
-  trail.change = 0;
+  trail.costChange = 0;
   discountCosts(arena, disruptionCosts, (pool) => (means.mayDiscount(pool) ? discount : 1));
   // That was a look, which takes nothing from the search.
   arena.work.left = left;
@@ -120,8 +120,8 @@ function takeEven(trail: Trail, slot: Slot, means: Means): boolean {
     takeAtAnyPrice(trail, slot, means);
     return true;
   }
-  if (openSuccessor(trail, slot, means) || take(trail, slot, ANYWHERE)) return true;
-  return takeCrowded(trail, slot, () => take(trail, slot, ANYWHERE) || openFor(trail, slot, means, ANYWHERE));
+  if (openSuccessor(trail, slot, means) || isTaken(take(trail, slot, ANYWHERE))) return true;
+  return takeCrowded(trail, slot, () => isTaken(take(trail, slot, ANYWHERE)) || openFor(trail, slot, means, ANYWHERE));
 }
 
 /** Has the node several pods of a spread over hosts, and must go? */
@@ -134,11 +134,11 @@ function mayCrowd(arena: Arena, slot: Slot): boolean {
 
 /** Takes a node away, with new ones in its place at any price where its pods find no room; else changes nothing. */
 function takeOrReplace(trail: Trail, slot: Slot, means: Means, rescheduling: Rescheduling): boolean {
-  if (take(trail, slot, rescheduling)) return true;
+  if (isTaken(take(trail, slot, rescheduling))) return true;
   const isCrowded = takeCrowded(
     trail,
     slot,
-    () => take(trail, slot, rescheduling) || replaceAtAnyPrice(trail, slot, means, rescheduling),
+    () => isTaken(take(trail, slot, rescheduling)) || replaceAtAnyPrice(trail, slot, means, rescheduling),
   );
   return isCrowded || replaceAtAnyPrice(trail, slot, means, rescheduling);
 }
@@ -152,10 +152,10 @@ function takeCrowded(trail: Trail, slot: Slot, taking: () => boolean): boolean {
   if (!mayCrowd(arena, slot)) return false;
   const crowded = crowd(arena, [slot]);
   const start = trail.done.length;
-  const isTaken = taking() && slot.moves.every((move) => isAllowed(arena, move)) && mayWait(arena, [slot]);
-  if (!isTaken) undoTo(trail, start);
+  const isGone = taking() && slot.moves.every((move) => isAllowed(arena, move)) && mayWait(arena, [slot]);
+  if (!isGone) undoTo(trail, start);
   spreadAgain(crowded);
-  return isTaken;
+  return isGone;
 }
 
 /** ... with new nodes in its place. */
@@ -178,7 +178,7 @@ function openSuccessor(trail: Trail, slot: Slot, means: Means): boolean {
   if (offering === null) return false;
   const start = trail.done.length;
   const first = open(trail, offering);
-  const taking = (): boolean => take(trail, slot, { ...ANYWHERE, first }) && first.received > 0;
+  const taking = (): boolean => isTaken(take(trail, slot, { ...ANYWHERE, first })) && first.received > 0;
   if (taking()) return true;
   undoTo(trail, start + 1);
   if (takeCrowded(trail, slot, taking)) return true;
@@ -193,7 +193,7 @@ function openFor(trail: Trail, slot: Slot, means: Means, rescheduling: Reschedul
   for (const offering of offeringsFor(arena, slot, means, own)) {
     const start = trail.done.length;
     const fresh = open(trail, offering);
-    if (take(trail, slot, { ...rescheduling, first: fresh })) {
+    if (isTaken(take(trail, slot, { ...rescheduling, first: fresh }))) {
       settleNew(trail, fresh, means);
       return true;
     }
@@ -216,33 +216,46 @@ function offeringsFor(arena: Arena, slot: Slot, { offerings }: Means, own: OwnPo
 function openSeveral(trail: Trail, slot: Slot, means: Means, rescheduling: Rescheduling): boolean {
   const opened: Array<Slot> = [];
   // In vain, and says which pod is stuck.
-  take(trail, slot, rescheduling);
+  let taken = take(trail, slot, rescheduling);
   // Ends: every turn finds places for more of its pods.
-  while (slot.state === 'there') {
-    const fresh = openForStuck(trail, slot, means, rescheduling);
-    if (fresh === null) return false;
-    opened.push(fresh);
+  while (taken.kind === 'stuck') {
+    const further = openForStuck(trail, slot, means, { taken, rescheduling });
+    if (further === null) return false;
+    opened.push(further.fresh);
+    taken = further.taken;
   }
   for (const fresh of opened) settleNew(trail, fresh, means);
   return true;
 }
 
-/** A new node with which more of the slot's pods find room than without; where all do, it is taken away. Null where there is none. */
-function openForStuck(trail: Trail, slot: Slot, means: Means, rescheduling: Rescheduling): Slot | null {
-  const { arena } = trail;
-  const { placed } = arena.stuck;
-  for (const offering of offeringsForStuck(arena, slot, means)) {
+type Stuck = Extract<Taken, { kind: 'stuck' }>;
+
+/** What was tried last, and which pod was stuck. */
+interface Tried {
+  readonly taken: Stuck;
+  readonly rescheduling: Rescheduling;
+}
+
+/** A new node with which more of the slot's pods find room than without, and whether all do; null where there is none. */
+function openForStuck(
+  trail: Trail,
+  slot: Slot,
+  means: Means,
+  { taken, rescheduling }: Tried,
+): { readonly fresh: Slot; readonly taken: Taken } | null {
+  for (const offering of offeringsForStuck(trail.arena, slot, means, taken)) {
     const start = trail.done.length;
     const fresh = open(trail, offering);
-    if (take(trail, slot, rescheduling) || arena.stuck.placed > placed) return fresh;
+    const again = take(trail, slot, rescheduling);
+    if (again.kind === 'taken' || again.placed > taken.placed) return { fresh, taken: again };
     undoTo(trail, start);
   }
   return null;
 }
 
 /** For as many as one node holds of the slot's pods that found no room. */
-function offeringsForStuck(arena: Arena, slot: Slot, means: Means): ReadonlySet<PoolOffering> {
-  const group = slot.own.find(({ shape }) => shape === arena.stuck.shape);
+function offeringsForStuck(arena: Arena, slot: Slot, means: Means, { shape }: Stuck): ReadonlySet<PoolOffering> {
+  const group = slot.own.find((one) => one.shape === shape);
   if (group === undefined) return new Set();
   const needs = new Set<Need>();
   addNeed(arena, needs, group.shape);

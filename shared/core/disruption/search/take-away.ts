@@ -2,11 +2,13 @@ import type { Need } from '../../placing/state/compile-shape.ts';
 import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './reschedule.ts';
-import { record, type Arena, type Slot } from './arena.ts';
+import type { Draw } from '../../quantity/draw.ts';
+import type { Arena, Slot } from './arena.ts';
 import type { SuccessorOf } from './fixed-pools.ts';
 import { cheapestOffering, countCheaper, freeOf, type PoolOffering, type Offerings } from './pool-offerings.ts';
 import { addNeed } from './own-pods.ts';
-import { close, open, changeOffering, take, undoTo, type Trail } from './trail.ts';
+import { record } from './slots.ts';
+import { changeOffering, close, isTaken, open, take, undoTo, type Trail } from './trail.ts';
 
 /** What a search knows beside the arena. */
 export interface Means {
@@ -17,28 +19,44 @@ export interface Means {
   readonly mayDiscount: (pool: string) => boolean;
 }
 
+/** Where pods may go, and how exactly room is judged, as in `Rescheduling`; `among` grows by the nodes that are created. */
+export interface Within {
+  readonly among: Array<Slot> | null;
+  readonly noise: Draw | null;
+}
+
+export const ALL: Within = { among: null, noise: null };
+
 /** May the slot be taken away now? One that pods have come to may not: no pod moves twice. */
 export function mayGo(slot: Slot): boolean {
   return slot.isCandidate && slot.state === 'there' && slot.received === 0 && slot.node?.verdict.kind === 'may';
 }
 
 /** Takes nodes away one by one, as long as each saves more than it costs; answers how many went. */
-export function takeAwaySimply(trail: Trail, slots: ReadonlyArray<Slot>): number {
+export function takeAwaySimply(trail: Trail, slots: ReadonlyArray<Slot>, within: Within): number {
   let gone = 0;
   for (const slot of slots) {
     if (trail.arena.work.left <= 0) break;
-    if (mayGo(slot) && slot.price > slot.disruptionCost && take(trail, slot, ANYWHERE)) gone++;
+    if (mayGo(slot) && slot.price > slot.disruptionCost && isTaken(take(trail, slot, { ...ANYWHERE, ...within })))
+      gone++;
   }
   return gone;
 }
 
 /** Tries to put new nodes in the place of `group`, which are there: true where that saves more than it costs. */
-export function replace(trail: Trail, group: ReadonlyArray<Slot>, offering: PoolOffering, means: Means): boolean {
-  const [start, before] = [trail.done.length, trail.change];
+export function replace(
+  trail: Trail,
+  group: ReadonlyArray<Slot>,
+  offering: PoolOffering,
+  means: Means,
+  within: Within,
+): boolean {
+  const [start, before] = [trail.done.length, trail.costChange];
   const fresh = open(trail, offering);
-  for (const slot of group) if (mayGo(slot)) take(trail, slot, { ...ANYWHERE, first: fresh });
+  within.among?.push(fresh);
+  for (const slot of group) if (mayGo(slot)) take(trail, slot, { ...ANYWHERE, ...within, first: fresh });
   settleNew(trail, fresh, means);
-  if (trail.change < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
+  if (trail.costChange < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
   undoTo(trail, start);
   return false;
 }

@@ -4,7 +4,8 @@ import { WAITED_FOR } from '../plan/disruption-plan.ts';
 import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import type { Arena, Slot } from '../search/arena.ts';
 import { mayWait } from '../search/own-pods.ts';
-import { crowd, isAllowed, removeAs, restore } from '../search/reschedule.ts';
+import { crowd, isAllowed } from '../search/reschedule.ts';
+import { removeAs, restore } from '../search/slots.ts';
 import { plainPriceOf, poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
 import type { Replay } from './replay.ts';
 

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { judgeNodes } from '../../../../../shared/core/disruption/candidates/judge-nodes.ts';
-import { arenaFor, put, touch, type Arena, type Slot } from '../../../../../shared/core/disruption/search/arena.ts';
+import type { Arena, Slot } from '../../../../../shared/core/disruption/search/arena.ts';
 import { drawFrom } from '../../../../../shared/core/quantity/draw.ts';
 import { farOf, firstInOrder } from '../../../../../shared/core/disruption/search/fullest-first.ts';
 import { offeringsOf } from '../../../../../shared/core/disruption/search/pool-offerings.ts';
+import { arenaFor } from '../../../../../shared/core/disruption/search/read-arena.ts';
+import { leave, put, restore } from '../../../../../shared/core/disruption/search/slots.ts';
 import { close, open, trailOf } from '../../../../../shared/core/disruption/search/trail.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
 import { disruptionInput, NOW } from '../../../../kit/core/build-disruption.ts';
@@ -28,7 +30,7 @@ function byLooking(arena: Arena, requests: Float64Array, takes: (slot: Slot) => 
   return roomy.toSorted((a, b) => farOf(a) + free(a) - farOf(b) - free(b) || a.index - b.index)[0] ?? null;
 }
 
-test('the first place in order is the fullest that has room, candidates without new pods last, whatever has changed since', () => {
+test('the first slot in order is the fullest that has room, candidates without new pods last, whatever has changed since', () => {
   const arena = arenaOf(60);
   const draw = drawFrom(7);
   const trail = trailOf(arena);
@@ -49,8 +51,8 @@ test('the first place in order is the fullest that has room, candidates without 
   };
   const comeOrGo = (slot: Slot | undefined): void => {
     if (slot === undefined || draw.below(5) > 0) return;
-    slot.state = slot.state === 'there' ? 'gone' : 'there';
-    touch(arena, slot);
+    if (slot.state === 'there') leave(arena, slot);
+    else restore(arena, slot);
   };
   for (let turn = 0; turn < 400; turn++) {
     const shape = shapes[draw.below(shapes.length)] ?? 0;
@@ -65,12 +67,11 @@ test('the first place in order is the fullest that has room, candidates without 
   }
 });
 
-test('a place that has less than nothing of one resource still takes pods that need for none of it', () => {
+test('a slot that has less than nothing of one resource still takes pods that need for none of it', () => {
   const arena = arenaOf(3);
   const [slot] = arena.slots;
-  if (slot === undefined) throw new Error('there is no place');
+  if (slot === undefined) throw new Error('there is no slot');
   slot.room.free[0] = -1e9;
-  touch(arena, slot);
   const requests = Float64Array.from(arena.worth, (_, k) => (k === 1 ? 1 : 0));
   expect(firstInOrder(arena, requests, ({ index }) => index === 0)?.index).toBe(0);
 });
