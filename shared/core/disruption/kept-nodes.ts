@@ -25,7 +25,12 @@ function reasonOf(arena: Arena, slot: Slot, pods: number): KeptReason {
   }
   if (slot.price <= slot.disruptionCost && verdict?.kind === 'may' && slot.disruptionCost > 0) {
     const each = slot.node?.disruption ?? 1;
-    return { kind: 'not-worth', saving: Math.floor(slot.price / each), pods, least: Math.ceil(slot.disruptionCost / each) };
+    return {
+      kind: 'not-worth',
+      saving: Math.floor(slot.price / each),
+      pods,
+      least: Math.ceil(slot.disruptionCost / each),
+    };
   }
   const pod = stuckPod(arena, slot, ANYWHERE);
   if (pod === null) return { kind: 'nothing-cheaper' };
