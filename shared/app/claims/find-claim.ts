@@ -15,9 +15,7 @@ export async function findClaim(
   });
   for (const name of new Set(names)) {
     // At most two names, and the first nearly always decides.
-    // oxlint-disable-next-line no-await-in-loop
     const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-    // oxlint-disable-next-line no-await-in-loop
     if (claim !== null) return (await isAbout(ports, signal, claim)) ? claim : null;
   }
   return null;

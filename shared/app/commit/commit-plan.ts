@@ -76,13 +76,10 @@ export async function resume(ports: Ports): Promise<Resumed> {
 export async function resumeNow(ports: Ports): Promise<LedgerState> {
   for (let attempt = 0; attempt < RESUMES_MAX; attempt++) {
     // Each look depends on what the last one finished.
-    // oxlint-disable-next-line no-await-in-loop
     const state = await ports.ledger.read();
     if (state.executed || state.decision === null) return state;
-    // oxlint-disable-next-line no-await-in-loop
     const decision = await knownDecision(ports, state.decision);
     if (decision !== null) ports.log('decision-resumed', { decision: decision.name });
-    // oxlint-disable-next-line no-await-in-loop
     await (decision === null ? passOver(ports, state) : execute(ports, state, decision));
   }
   throw new RetryableError(`${RESUMES_MAX} decisions were committed meanwhile`, { retryAfterMs: 500 });

@@ -199,10 +199,8 @@ async function haltFailed(ports: Ports, { snapshot }: Gathered, { candidates, re
     const failed = own.find((claim) => poolOf(claim) === name && hasFailedItself(claim));
     if (failed === undefined) continue;
     // One pool, as a rule.
-    // oxlint-disable-next-line no-await-in-loop
     const pool = await ports.kubernetes.get('NodePool', { name, namespace: null });
     if (pool === null || bakeMsOf(pool.metadata) === null) continue;
-    // oxlint-disable-next-line no-await-in-loop
     await haltRollout(ports, pool, `the machine of NodeClaim ${failed.metadata.name} did not become a node`);
   }
 }
@@ -231,7 +229,6 @@ async function tellWaiting(ports: Ports, { snapshot }: Gathered, judged: Judged)
     const { uid = '' } = claim.metadata;
     if (!ports.told.isNews(`${uid}/readiness`, ports.now(), REPLACED_MS)) continue;
     // At most a handful, and each once.
-    // oxlint-disable-next-line no-await-in-loop
     await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionWaitingReadiness', message), ports.now());
   }
 }

@@ -71,7 +71,6 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
   ];
   for (const note of about) {
     // Two, in Karpenter's order.
-    // oxlint-disable-next-line no-await-in-loop
     await publish(ports.kubernetes, note, ports.now());
   }
   await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });

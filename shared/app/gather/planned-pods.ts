@@ -86,7 +86,6 @@ async function letMatesIn(
   for (let asked = 0; asked < Math.min(next.length, MATES_ASKED_MAX); asked += missing) {
     const some = next.slice(asked, asked + missing);
     // Each answer decides whether others are asked.
-    // oxlint-disable-next-line no-await-in-loop
     const entered = await enterOrNominate(ports, claim, nodeName, { ...reservation, pods: some });
     if (entered.waiting.length + entered.refused.length > 0) return entered.waiting;
   }
@@ -175,7 +174,6 @@ async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod):
   const key = podKeyOf(planned);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     // Each try reads what the last one lost to.
-    // oxlint-disable-next-line no-await-in-loop
     const pod = await ports.kubernetes.get('Pod', key);
     if (pod === null || !isStillWaiting(pod, planned)) return { kind: 'placed' };
     const tolerations = pod.spec.tolerations ?? [];
@@ -183,7 +181,6 @@ async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod):
     const { uid, resourceVersion } = pod.metadata;
     const patch = { metadata: { uid, resourceVersion }, spec: { tolerations: [...tolerations, passage] } };
     try {
-      // oxlint-disable-next-line no-await-in-loop
       const outcome = await ports.kubernetes.patch('Pod', key, patch);
       if (outcome.kind === 'written') return { kind: 'waits' };
       if (outcome.kind === 'not-found') return { kind: 'placed' };

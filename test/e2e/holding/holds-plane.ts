@@ -264,11 +264,9 @@ async function joinOne(ports: Ports, claim: NodeClaim): Promise<void> {
 async function followToItsEnd(ports: Ports, name: string): Promise<void> {
   for (let look = 0; look < LOOKS_MAX; look++) {
     // Each look depends on the one before.
-    // oxlint-disable-next-line no-await-in-loop
     const step = await follow(ports, { kind: 'NodeClaim', name });
     if (step.kind === 'ended') throw new Error(`${name} has ended: ${step.why}`);
     if (step.kind === 'next' || step.lookAgainMs === null) return;
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(Math.max(0, step.lookAgainMs - ports.now()));
   }
   throw new Error(`${name} was looked at ${LOOKS_MAX} times and is not at rest`);
@@ -333,9 +331,7 @@ async function clear(connection: Connection): Promise<void> {
 async function until(what: string, done: () => Promise<boolean>): Promise<void> {
   for (let poll = 0; poll < POLLS_MAX; poll++) {
     // Each look depends on what happened since the last.
-    // oxlint-disable-next-line no-await-in-loop
     if (await done()) return;
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(POLL_MS);
   }
   throw new Error(`waited in vain until ${what}`);

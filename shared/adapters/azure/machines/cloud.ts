@@ -159,11 +159,9 @@ async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string, pl
     return creation.result.id;
   for (let look = 0; look < NIC_LOOKS_MAX; look++) {
     // Each look waits for the one before.
-    // oxlint-disable-next-line no-await-in-loop
     const nic: NetworkInterface = await network.networkInterfaces.get(group, name);
     if (nic.provisioningState === 'Succeeded' && nic.id !== undefined) return nic.id;
     if (nic.provisioningState === 'Failed') throw new RetryableError(`network interface ${name} failed`);
-    // oxlint-disable-next-line no-await-in-loop
     await pause(NIC_LOOK_PAUSE_MS);
   }
   throw new RetryableError(`network interface ${name} is not ready after ${NIC_LOOKS_MAX * NIC_LOOK_PAUSE_MS} ms`);

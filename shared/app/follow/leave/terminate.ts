@@ -99,7 +99,6 @@ async function emptyAndTell(ports: Ports, claim: NodeClaim, node: Node): Promise
     const about = { kind: 'NodeClaim', key: { name: claim.metadata.name, namespace: null } } as const;
     for (const refusal of kept) {
       // One at most.
-      // oxlint-disable-next-line no-await-in-loop
       await tellDenied(ports, refusal, [about]);
     }
   }
