@@ -1,3 +1,4 @@
+import { claimOfVm } from '../../shared/contract/vm-name.ts';
 import { parseGoDuration } from '../../shared/kubernetes/text/go-duration.ts';
 import { annotation, label } from '../../shared/contract/names.ts';
 import { isOwnClassNamed, isOwnPool } from '../../shared/contract/own-class.ts';
@@ -34,16 +35,13 @@ export interface HintView {
   readonly isStatic: (pool: string) => boolean;
 }
 
-/** The name that a claim's VM, and so its node, carries before the claim's. */
-const vmPrefix = 'aks-';
-
 /** The claim that a node says it is of: by its owner, else by its VM, else by its own name. Null for foreign nodes. */
 export function claimNameOf(node: Node): string | null {
   const owner = node.metadata.ownerReferences?.find(({ kind }) => kind === 'NodeClaim');
   if (owner !== undefined) return owner.name;
   const providerId = node.spec?.providerID;
   const vm = providerId === undefined ? node.metadata.name : providerId.slice(providerId.lastIndexOf('/') + 1);
-  return vm.toLowerCase().startsWith(vmPrefix) ? vm.slice(vmPrefix.length).toLowerCase() : null;
+  return claimOfVm(vm);
 }
 
 /** Follows changes to answer a view's questions without reading all objects each time. */

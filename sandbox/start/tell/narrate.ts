@@ -1,3 +1,4 @@
+import { vmNameOf } from '../../../shared/contract/vm-name.ts';
 import { annotation } from '../../../shared/contract/names.ts';
 import type { AzureEvent } from '../../azure/arm/resources.ts';
 import { type AppEvent, numberFact, textFact } from '../view/app-events.ts';
@@ -46,7 +47,7 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
       joined.add({ name: textFact(event, 'node'), sinceLaunchMs: numberFact(event, 'sinceLaunchMs') });
     },
     'nodeclaim-terminated': (event) => {
-      removed.add(`aks-${textFact(event, 'claim')}`);
+      removed.add(vmNameOf(textFact(event, 'claim')));
     },
     'offering-refused': (event) => {
       const offering = { size: textFact(event, 'instanceType'), zone: textFact(event, 'zone') };

@@ -1,6 +1,6 @@
 import type { SignalHint } from '../../contract/messages/messages.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { claimOfVm } from '../facts/node-name.ts';
+import { claimOfVm } from '../../contract/vm-name.ts';
 import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 

@@ -12,7 +12,8 @@ import { judgeConsolidatable, lastPodEvent } from '../follow/judge/consolidatabl
 import { findDrift } from '../follow/judge/drift.ts';
 import { toNodeClass } from '../gather/gather.ts';
 import { hintObjects } from '../ports/hint-objects.ts';
-import { claimOfVm, nodeNameOf } from '../facts/node-name.ts';
+import { claimOfVm } from '../../contract/vm-name.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
 
 /** What a sweep has read. */

@@ -8,7 +8,7 @@ import type { Machine } from '../../../ports/cloud.ts';
 import type { NodeClass, WriteOutcome } from '../../../ports/kubernetes.ts';
 import { claimFacts } from '../../facts/claim-facts.ts';
 import { labelsWith, ownLabels, plannedPlaceOf, renderPlace } from '../../facts/machine-labels.ts';
-import { vmNameOf } from '../../facts/node-name.ts';
+import { vmNameOf } from '../../../contract/vm-name.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { classStamps } from '../../claims/to-node-claim.ts';
 import { priceOf, renderPrice } from '../../facts/machine-price.ts';
