@@ -1,6 +1,6 @@
 import type { FollowedObject } from '../../shared/contract/messages/messages.ts';
 import { isDisrupted } from '../../shared/kubernetes/disrupted-taint.ts';
-import { annotation, label, taint } from '../../shared/contract/names.ts';
+import { annotation, label, ownAnnotations, taint } from '../../shared/contract/names.ts';
 import { isOwnClass, isOwnPool } from '../../shared/contract/own-class.ts';
 import { isReserved } from '../../shared/kubernetes/reserved-taint.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../../shared/contract/snapshot/builder.ts';
@@ -274,21 +274,6 @@ function claimReason(before: NodeClaim | null, after: NodeClaim): string | null 
   const withLabels = conditionOf(before, 'Registered') === 'True' && conditionOf(after, 'Registered') === 'True';
   return differ(foreignMetadata(before, withLabels), foreignMetadata(after, withLabels)) ? 'claim-changed' : null;
 }
-
-/** Annotations that our own steps write on claims; seeing them come back is no news. */
-const ownAnnotations: ReadonlySet<string> = new Set([
-  annotation.decision,
-  annotation.plannedOffering,
-  annotation.plannedPods,
-  annotation.severalTokens,
-  annotation.interruption,
-  annotation.replacedBy,
-  annotation.replacementDue,
-  annotation.nodeClassHash,
-  annotation.nodeClassHashVersion,
-  annotation.terminationTimestamp,
-  annotation.minValuesRelaxed,
-]);
 
 function foreignMetadata({ metadata }: NodeClaim, withLabels: boolean): unknown {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key));
