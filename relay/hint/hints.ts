@@ -2,7 +2,7 @@ import type { FollowedObject } from '../../shared/contract/messages/messages.ts'
 import { isDisrupted } from '../../shared/kubernetes/disrupted-taint.ts';
 import { annotation, label, ownAnnotations, taint } from '../../shared/contract/names.ts';
 import { isOwnClass, isOwnPool } from '../../shared/contract/own-class.ts';
-import { isReserved } from '../../shared/kubernetes/reserved-taint.ts';
+import { isDedicated } from '../../shared/kubernetes/dedicated-taint.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../../shared/contract/snapshot/pod-table.ts';
 import { referredResources, type ReducedObject } from '../../shared/contract/snapshot/reduced/reduced.ts';
@@ -121,10 +121,10 @@ function takenHints(before: PodState | null, after: PodState | null, view: HintV
 function arrivalHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const nodeName = after?.nodeName ?? null;
   if (nodeName === null || before?.nodeName === nodeName) return [];
-  const reserved = view.reservedFor(nodeName);
-  if (reserved === null) return [];
-  const delayMs = reserved.missing > 0 ? arrivalDelayMs : allCameDelayMs;
-  return [objectHint('NodeClaim', reserved.claim, 'pods-came', delayMs)];
+  const dedicated = view.dedicatedTo(nodeName);
+  if (dedicated === null) return [];
+  const delayMs = dedicated.missing > 0 ? arrivalDelayMs : allCameDelayMs;
+  return [objectHint('NodeClaim', dedicated.claim, 'pods-came', delayMs)];
 }
 
 type Buffer = ReducedObject<'capacitybuffers'>;
@@ -200,7 +200,7 @@ function stepReason(before: Node | null, after: Node | null): string | null {
 
 /** Of a node that has still to show that it can be used. */
 function startReason(before: Node, after: Node): string | null {
-  const isKept = isReserved(after);
+  const isKept = isDedicated(after);
   if (differ(taintsThatMatter(before, isKept), taintsThatMatter(after, isKept))) return 'node-taints';
   return differ(before.status?.allocatable, after.status?.allocatable) ? 'node-allocatable' : null;
 }
@@ -215,7 +215,7 @@ function isLeaving({ metadata }: Node): boolean {
  */
 function taintsThatMatter(node: Node, isKept: boolean): unknown {
   return (node.spec?.taints ?? []).filter(
-    ({ key }) => key !== taint.unregistered.key && key !== taint.reserved.key && !(isKept && isConditionTaint(key)),
+    ({ key }) => key !== taint.unregistered.key && key !== taint.dedicated.key && !(isKept && isConditionTaint(key)),
   );
 }
 

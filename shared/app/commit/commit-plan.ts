@@ -13,7 +13,7 @@ import { moversAmong } from '../gather/heirs.ts';
 import { withNotices } from '../facts/replacing.ts';
 import { knownDecision } from '../gather/known-decision.ts';
 import type { Ports } from '../ports/ports.ts';
-import { sharedReservations } from '../gather/reservations.ts';
+import { sharedDedications } from '../gather/dedications.ts';
 import { withPoolStamps } from '../claims/to-node-claim.ts';
 
 export type CommitOutcome =
@@ -111,7 +111,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   const movers = moversAmong(gathered.snapshot, planned);
   const crowds = removal === undefined ? [] : crowdsFor(gathered.snapshot, gathered.input.crowds);
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
-  const reservations = sharedReservations(gathered.snapshot, plan, claimNames, name);
+  const reservations = sharedDedications(gathered.snapshot, plan, claimNames, name);
   return {
     version: DECISION_VERSION,
     name,

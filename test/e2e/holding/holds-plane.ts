@@ -93,7 +93,7 @@ export async function startHoldsPlane(assets: string, folder: string, care: () =
   const clock = { aheadMs: 0 };
   const now = () => Date.now() + clock.aheadMs;
   const shared = await createPorts(controlPlane.kubeconfigPath, now);
-  const ports = (): Ports => ({ ...shared, reservesNodes: care() === 'reserve' });
+  const ports = (): Ports => ({ ...shared, dedicatesNodes: care() === 'reserve' });
   await until('the pool is ready', () =>
     follow(shared, { kind: 'NodePool', name: 'default' }).then(
       () => true,
@@ -162,7 +162,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     planner: planProvisioning,
     disruptionPlanner: planDisruption,
-    reservesNodes: true,
+    dedicatesNodes: true,
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
     turns: createTurns(),
