@@ -24,19 +24,19 @@ type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
 
 /** The scheduler binds the pods of a node one after the other, and some may have gone elsewhere: those that came are told together. */
-const arrivalDelayMs = 3_000;
+const ARRIVAL_DELAY_MS = 3_000;
 
 /** Once all have come the node can be opened; in a burst many nodes get their last pods within one another's time. */
-const allCameDelayMs = 250;
+const ALL_CAME_DELAY_MS = 250;
 
 /** Pods leave a node in bursts; the drain looks once per burst. */
-const drainDelayMs = 250;
+const DRAIN_DELAY_MS = 250;
 
 /** A pool's status counts its nodes; Karpenter too writes it at most once in 5 s. */
-const nodeCountDelayMs = 5_000;
+const NODE_COUNT_DELAY_MS = 5_000;
 
 /** Volumes are bound in bursts, and the scheduler looks at their pods again by itself first. */
-const volumeDelayMs = 1_000;
+const VOLUME_DELAY_MS = 1_000;
 
 function podsHint(reason: string, delayMs = 0): Hint {
   return { kind: 'pods', reason, delayMs };
@@ -69,7 +69,7 @@ const volumeResources: ReadonlySet<string> = new Set([
 const templateResources: ReadonlySet<string> = new Set(referredResources);
 
 /** Pods come in bursts, and templates change with their buffers; room that was taken is made anew once per burst. */
-const bufferDelayMs = 1_000;
+const BUFFER_DELAY_MS = 1_000;
 
 /** So does one that waits for devices, when a driver publishes some or a claim gives some back. */
 const deviceResources: ReadonlySet<string> = new Set([
@@ -94,11 +94,11 @@ function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> 
 
 /** Of what pods and buffers refer to. */
 function partHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> {
-  if (templateResources.has(change.resource)) return [podsHint('buffer-template-changed', bufferDelayMs)];
+  if (templateResources.has(change.resource)) return [podsHint('buffer-template-changed', BUFFER_DELAY_MS)];
   if (!view.podsWait()) return [];
-  if (deviceResources.has(change.resource)) return [podsHint('devices-changed', volumeDelayMs)];
+  if (deviceResources.has(change.resource)) return [podsHint('devices-changed', VOLUME_DELAY_MS)];
   const isVolumeNews = volumeResources.has(change.resource) && change.after !== null;
-  return isVolumeNews ? [podsHint('volume-changed', volumeDelayMs)] : [];
+  return isVolumeNews ? [podsHint('volume-changed', VOLUME_DELAY_MS)] : [];
 }
 
 function podHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
@@ -114,7 +114,7 @@ function podHints(before: PodState | null, after: PodState | null, view: HintVie
 /** A pod that comes to a node may have taken the room of a buffer. */
 function takenHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const hasCome = (after?.nodeName ?? null) !== null && (before?.nodeName ?? null) === null;
-  return hasCome && view.hasBuffers() ? [podsHint('room-taken', bufferDelayMs)] : [];
+  return hasCome && view.hasBuffers() ? [podsHint('room-taken', BUFFER_DELAY_MS)] : [];
 }
 
 /** The node is opened to everybody when the pods have come that it is kept for. */
@@ -123,7 +123,7 @@ function arrivalHints(before: PodState | null, after: PodState | null, view: Hin
   if (nodeName === null || before?.nodeName === nodeName) return [];
   const dedicated = view.dedicatedTo(nodeName);
   if (dedicated === null) return [];
-  const delayMs = dedicated.missing > 0 ? arrivalDelayMs : allCameDelayMs;
+  const delayMs = dedicated.missing > 0 ? ARRIVAL_DELAY_MS : ALL_CAME_DELAY_MS;
   return [objectHint('NodeClaim', dedicated.claim, 'pods-came', delayMs)];
 }
 
@@ -146,7 +146,7 @@ function drainHints(before: PodState | null, after: PodState | null, view: HintV
   return nodes
     .map((node) => view.emptyingClaim(node))
     .filter((claim) => claim !== null)
-    .map((claim) => objectHint('NodeClaim', claim, 'pods-left', drainDelayMs));
+    .map((claim) => objectHint('NodeClaim', claim, 'pods-left', DRAIN_DELAY_MS));
 }
 
 interface WithConditions {
@@ -173,7 +173,7 @@ function nodeHints(before: Node | null, after: Node | null, view: HintView): Rea
 function nodeCountHints(before: string | null, after: string | null): ReadonlyArray<Hint> {
   if (before === after) return [];
   const pools = [before, after].filter((pool) => pool !== null);
-  return pools.map((pool) => objectHint('NodePool', pool, 'node-count', nodeCountDelayMs));
+  return pools.map((pool) => objectHint('NodePool', pool, 'node-count', NODE_COUNT_DELAY_MS));
 }
 
 function nodePodsHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {

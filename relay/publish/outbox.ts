@@ -46,8 +46,8 @@ interface OutboxOptions {
   readonly onFailed: (queue: string) => void;
 }
 
-const firstRetryMs = 200;
-const longestRetryMs = 15_000;
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 15_000;
 
 /** Makes an empty outbox that sends by itself. */
 export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxOptions): Outbox {
@@ -61,7 +61,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
   }));
 
   async function flush(queue: (typeof queues)[number]): Promise<void> {
-    const retry = createBackoff(firstRetryMs, longestRetryMs);
+    const retry = createBackoff(FIRST_RETRY_MS, LONGEST_RETRY_MS);
     while (queue.waiting.size > 0 && !stopping.signal.aborted) {
       const batch = [...queue.waiting];
       try {
