@@ -155,7 +155,7 @@ function objection(plan: Plan, beginning: Beginning): string | null {
     return `${stranded.length} pods would have no place, ${stranded[0]?.pod.name ?? ''} among them`;
   for (const wanted of successorsIn(beginning)) {
     const isMade = plan.claims.some(
-      ({ nodePool, offering }) => nodePool === wanted.nodePool && isSamePlace(offering, wanted),
+      ({ nodePool, offering }) => nodePool === wanted.nodePool && isSameOffering(offering, wanted),
     );
     if (!isMade) return `the next node of NodePool ${wanted.nodePool} would not be what its pods need`;
   }
@@ -179,7 +179,7 @@ function tooManyFor({ plan, input }: MadePlan, { step }: Beginning): string | nu
   return 'pods that spread over its nodes would need more new nodes at once';
 }
 
-function isSamePlace(offering: Plan['claims'][number]['offering'], wanted: PlannedReplacement): boolean {
+function isSameOffering(offering: Plan['claims'][number]['offering'], wanted: PlannedReplacement): boolean {
   return (
     offering.instanceType === wanted.instanceType &&
     offering.zone === wanted.zone &&
