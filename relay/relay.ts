@@ -4,7 +4,7 @@ import { feedTiming, startFeed, type Feed, type FeedTiming } from './watch/feed.
 import { DISRUPTION_BLOB, parseDisruptionFigures } from '../shared/contract/figures/disruption-figures.ts';
 import { FIGURES_BLOB, parseFigures } from '../shared/contract/figures/plan-figures.ts';
 import { renderDisruption } from './measure/disruption-metrics.ts';
-import { createFiguresReader, scrapeWaitMs, type ReadOutcome } from './measure/figures-reader.ts';
+import { createFiguresReader, SCRAPE_WAIT_MS, type ReadOutcome } from './measure/figures-reader.ts';
 import { servePages, type PageAnswer } from './process/http-server.ts';
 import { createImage, type Image } from './publish/image.ts';
 import { createDurationMetrics } from './measure/duration-metrics.ts';
@@ -67,7 +67,7 @@ export interface Relay {
 }
 
 /** How long hints that wait get to leave when the relay stops. Kubernetes grants 30 s by default. */
-const lastSendMs = 3_000;
+const LAST_SEND_MS = 3_000;
 
 /** Starts a relay. Rejects when a port is taken or a setting is refused; everything else is retried for as long as it runs. */
 export async function startRelay(config: RelayConfig): Promise<Relay> {
@@ -137,7 +137,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
     stopping.abort();
     await feeds?.done;
     await publisher.stop();
-    await outbox.settled(lastSendMs);
+    await outbox.settled(LAST_SEND_MS);
     outbox.stop();
     await election?.stop();
     await sender.close().catch((error: unknown) => log.warn('queue not closed', { reason: reasonOf(error) }));
@@ -238,7 +238,7 @@ function showScheduling({ cluster }: RelayConfig, parts: SchedulingParts): () =>
   const { blobs, image, publisher, metrics } = parts;
   const reading = {
     onRead: (outcome: ReadOutcome) => metrics.add('figure_reads_total', { outcome }),
-    longestMs: scrapeWaitMs,
+    longestMs: SCRAPE_WAIT_MS,
   };
   const reader = createFiguresReader(blobs, cluster, { ...reading, blob: FIGURES_BLOB, parse: parseFigures });
   const looks = createFiguresReader(blobs, cluster, {

@@ -28,7 +28,7 @@ import { RetryableError } from './ports/errors.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
 import { readPriceCurrency } from './contract/settings/price-currency.ts';
-import { ignoresDevices, readPolicy, reservesNodes } from './contract/settings/scheduling-settings.ts';
+import { ignoresDevices, readPolicy, dedicatesNodes } from './contract/settings/scheduling-settings.ts';
 import { type Connection, type Settings, readConnection, readSettings } from './contract/settings/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
@@ -84,7 +84,7 @@ function compose(settings: Settings): App {
   const cluster = settings.CLUSTER_NAME;
   const policy = readPolicy(settings);
   const ignored = ignoresDevices(settings);
-  const reserves = reservesNodes(settings);
+  const reserves = dedicatesNodes(settings);
   const { isOn, spotToSpot, nodeRepair } = readDisruption(settings);
   const currency = readPriceCurrency(settings);
   const repairs = nodeRepair ? AKS_REPAIRS : [];
@@ -112,7 +112,7 @@ function compose(settings: Settings): App {
       disruption: { isOn, policy: { ...DEFAULT_DISRUPTION, spotToSpot, repairs } },
       planner: planProvisioning,
       disruptionPlanner: planDisruption,
-      reservesNodes: reserves,
+      dedicatesNodes: reserves,
       now: Date.now,
       sleep: (ms) => sleep(ms, undefined, { ref: false }),
       kubernetes,

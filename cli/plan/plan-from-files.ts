@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/gather/eviction-costs.ts';
 import { knownDevices } from '../../shared/app/gather/known-devices.ts';
-import { plannedPlaceOf } from '../../shared/app/facts/machine-labels.ts';
+import { plannedOfferingOf } from '../../shared/app/facts/machine-labels.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { DeviceTemplates } from '../../shared/core/model/device-templates.ts';
@@ -227,7 +227,7 @@ export async function readCatalogs(
 export function inFlightOf({ nodeClaims }: Snapshot): ReadonlyMap<string, InFlightClaim> {
   return new Map(
     nodeClaims.flatMap((claim) => {
-      const planned = plannedPlaceOf(claim);
+      const planned = plannedOfferingOf(claim);
       return planned === null ? [] : [[claim.metadata.name, { pods: [], ...planned }] as const];
     }),
   );

@@ -49,7 +49,6 @@ async function putRestOff(
   for (const group of alike.values()) {
     const rest = { ...message, objects: group.map(({ object }) => object) };
     // One after the other: when one cannot be put off, the queue delivers all of them again.
-    // oxlint-disable-next-line no-await-in-loop
     await failed(worker, context, { raw: rest, message: rest, error: group[0]?.error });
   }
 }

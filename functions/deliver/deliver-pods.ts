@@ -34,7 +34,6 @@ async function lookOnce(worker: Worker, context: Invocation, batch: ReadonlyArra
   }
   for (const message of [...(one === null ? [] : [one]), ...unreadable]) {
     // One after the other: what cannot be read waits until the look has been had or put off.
-    // oxlint-disable-next-line no-await-in-loop
     await deliverTo(worker, context, message, parsePodsHint, async (ports) => {
       const outcome = await provision(ports, { mayLaunch: true });
       ports.log('looked', { messages: batch.length, outcome: outcome.kind });

@@ -35,10 +35,10 @@ export interface BlobClient {
 const serviceVersion = '2023-11-03';
 
 /** Longest that a request may be silent. A snapshot is some MB. */
-const timeoutMs = 15_000;
+const TIMEOUT_MS = 15_000;
 
 /** The relay reads figures of plans, some KiB, and nothing else. */
-const largestBody = 65_536;
+const LARGEST_BODY = 65_536;
 
 interface Account {
   readonly base: URL;
@@ -70,9 +70,9 @@ export function createBlobClient(settings: StorageSettings): BlobClient {
         method,
         headers: { ...headers, authorization },
         agent,
-        timeout: timeoutMs,
+        timeout: TIMEOUT_MS,
       });
-      sent.on('timeout', () => sent.destroy(new Error(`no byte from the storage account for ${timeoutMs} ms`)));
+      sent.on('timeout', () => sent.destroy(new Error(`no byte from the storage account for ${TIMEOUT_MS} ms`)));
       sent.on('error', reject);
       sent.on('response', (answer) => {
         collect(answer, method === 'GET').then(
@@ -95,7 +95,7 @@ async function collect(answer: IncomingMessage, isWanted: boolean): Promise<Uint
     if (!isWanted) continue;
     chunks.push(chunk);
     bytes += chunk.byteLength;
-    if (bytes > largestBody) throw new Error(`the blob is larger than ${largestBody} bytes`);
+    if (bytes > LARGEST_BODY) throw new Error(`the blob is larger than ${LARGEST_BODY} bytes`);
   }
   return Buffer.concat(chunks);
 }

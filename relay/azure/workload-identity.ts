@@ -22,9 +22,9 @@ export interface FederatedIdentity {
 }
 
 /** A token is replaced this long before it ends, so that none ends on its way. */
-const aheadMs = 5 * 60_000;
+const AHEAD_MS = 5 * 60_000;
 
-const timeoutMs = 15_000;
+const TIMEOUT_MS = 15_000;
 
 /**
  * Trades the pod's service account token for tokens of its Entra identity (OAuth client credentials with a federated
@@ -50,7 +50,7 @@ export function createWorkloadIdentity({
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       client_assertion: (await readFile(tokenFile, 'utf8')).trim(),
     });
-    const answer = await fetch(url, { method: 'POST', body: form, signal: AbortSignal.timeout(timeoutMs) });
+    const answer = await fetch(url, { method: 'POST', body: form, signal: AbortSignal.timeout(TIMEOUT_MS) });
     const body = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
     const { access_token: token, expires_in: seconds, error_description: why } = body;
     if (!answer.ok || typeof token !== 'string' || typeof seconds !== 'number') {
@@ -65,7 +65,7 @@ export function createWorkloadIdentity({
     async getToken(scopes) {
       const scope = typeof scopes === 'string' ? scopes : scopes.join(' ');
       const known = tokens.get(scope);
-      if (known !== undefined && known.expiresOnTimestamp - aheadMs > Date.now()) return known;
+      if (known !== undefined && known.expiresOnTimestamp - AHEAD_MS > Date.now()) return known;
       const token = await request(scope);
       tokens.set(scope, token);
       return token;

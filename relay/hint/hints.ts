@@ -1,8 +1,8 @@
 import type { FollowedObject } from '../../shared/contract/messages/messages.ts';
 import { isDisrupted } from '../../shared/kubernetes/disrupted-taint.ts';
-import { annotation, label, taint } from '../../shared/contract/names.ts';
+import { annotation, label, ownAnnotations, taint } from '../../shared/contract/names.ts';
 import { isOwnClass, isOwnPool } from '../../shared/contract/own-class.ts';
-import { isReserved } from '../../shared/kubernetes/reserved-taint.ts';
+import { isDedicated } from '../../shared/kubernetes/dedicated-taint.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../../shared/contract/snapshot/pod-table.ts';
 import { referredResources, type ReducedObject } from '../../shared/contract/snapshot/reduced/reduced.ts';
@@ -24,19 +24,19 @@ type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
 
 /** The scheduler binds the pods of a node one after the other, and some may have gone elsewhere: those that came are told together. */
-const arrivalDelayMs = 3_000;
+const ARRIVAL_DELAY_MS = 3_000;
 
 /** Once all have come the node can be opened; in a burst many nodes get their last pods within one another's time. */
-const allCameDelayMs = 250;
+const ALL_CAME_DELAY_MS = 250;
 
 /** Pods leave a node in bursts; the drain looks once per burst. */
-const drainDelayMs = 250;
+const DRAIN_DELAY_MS = 250;
 
 /** A pool's status counts its nodes; Karpenter too writes it at most once in 5 s. */
-const nodeCountDelayMs = 5_000;
+const NODE_COUNT_DELAY_MS = 5_000;
 
 /** Volumes are bound in bursts, and the scheduler looks at their pods again by itself first. */
-const volumeDelayMs = 1_000;
+const VOLUME_DELAY_MS = 1_000;
 
 function podsHint(reason: string, delayMs = 0): Hint {
   return { kind: 'pods', reason, delayMs };
@@ -69,7 +69,7 @@ const volumeResources: ReadonlySet<string> = new Set([
 const templateResources: ReadonlySet<string> = new Set(referredResources);
 
 /** Pods come in bursts, and templates change with their buffers; room that was taken is made again once per burst. */
-const bufferDelayMs = 1_000;
+const BUFFER_DELAY_MS = 1_000;
 
 /** So does one that waits for devices, when a driver publishes some or a claim gives some back. */
 const deviceResources: ReadonlySet<string> = new Set([
@@ -94,11 +94,11 @@ function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> 
 
 /** Of what pods and buffers refer to. */
 function partHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> {
-  if (templateResources.has(change.resource)) return [podsHint('buffer-template-changed', bufferDelayMs)];
+  if (templateResources.has(change.resource)) return [podsHint('buffer-template-changed', BUFFER_DELAY_MS)];
   if (!view.podsWait()) return [];
-  if (deviceResources.has(change.resource)) return [podsHint('devices-changed', volumeDelayMs)];
+  if (deviceResources.has(change.resource)) return [podsHint('devices-changed', VOLUME_DELAY_MS)];
   const isVolumeNews = volumeResources.has(change.resource) && change.after !== null;
-  return isVolumeNews ? [podsHint('volume-changed', volumeDelayMs)] : [];
+  return isVolumeNews ? [podsHint('volume-changed', VOLUME_DELAY_MS)] : [];
 }
 
 function podHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
@@ -114,17 +114,17 @@ function podHints(before: PodState | null, after: PodState | null, view: HintVie
 /** A pod that comes to a node may have taken the room of a buffer. */
 function takenHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const hasCome = (after?.nodeName ?? null) !== null && (before?.nodeName ?? null) === null;
-  return hasCome && view.hasBuffers() ? [podsHint('room-taken', bufferDelayMs)] : [];
+  return hasCome && view.hasBuffers() ? [podsHint('room-taken', BUFFER_DELAY_MS)] : [];
 }
 
 /** The node is opened to everybody when the pods have come that it is kept for. */
 function arrivalHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const nodeName = after?.nodeName ?? null;
   if (nodeName === null || before?.nodeName === nodeName) return [];
-  const reserved = view.reservedFor(nodeName);
-  if (reserved === null) return [];
-  const delayMs = reserved.missing > 0 ? arrivalDelayMs : allCameDelayMs;
-  return [objectHint('NodeClaim', reserved.claim, 'pods-came', delayMs)];
+  const dedicated = view.dedicatedTo(nodeName);
+  if (dedicated === null) return [];
+  const delayMs = dedicated.missing > 0 ? ARRIVAL_DELAY_MS : ALL_CAME_DELAY_MS;
+  return [objectHint('NodeClaim', dedicated.claim, 'pods-came', delayMs)];
 }
 
 type Buffer = ReducedObject<'capacitybuffers'>;
@@ -146,7 +146,7 @@ function drainHints(before: PodState | null, after: PodState | null, view: HintV
   return nodes
     .map((node) => view.emptyingClaim(node))
     .filter((claim) => claim !== null)
-    .map((claim) => objectHint('NodeClaim', claim, 'pods-left', drainDelayMs));
+    .map((claim) => objectHint('NodeClaim', claim, 'pods-left', DRAIN_DELAY_MS));
 }
 
 interface WithConditions {
@@ -173,7 +173,7 @@ function nodeHints(before: Node | null, after: Node | null, view: HintView): Rea
 function nodeCountHints(before: string | null, after: string | null): ReadonlyArray<Hint> {
   if (before === after) return [];
   const pools = [before, after].filter((pool) => pool !== null);
-  return pools.map((pool) => objectHint('NodePool', pool, 'node-count', nodeCountDelayMs));
+  return pools.map((pool) => objectHint('NodePool', pool, 'node-count', NODE_COUNT_DELAY_MS));
 }
 
 function nodePodsHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
@@ -200,7 +200,7 @@ function stepReason(before: Node | null, after: Node | null): string | null {
 
 /** Of a node that has still to show that it can be used. */
 function startReason(before: Node, after: Node): string | null {
-  const isKept = isReserved(after);
+  const isKept = isDedicated(after);
   if (differ(taintsThatMatter(before, isKept), taintsThatMatter(after, isKept))) return 'node-taints';
   return differ(before.status?.allocatable, after.status?.allocatable) ? 'node-allocatable' : null;
 }
@@ -215,7 +215,7 @@ function isLeaving({ metadata }: Node): boolean {
  */
 function taintsThatMatter(node: Node, isKept: boolean): unknown {
   return (node.spec?.taints ?? []).filter(
-    ({ key }) => key !== taint.unregistered.key && key !== taint.reserved.key && !(isKept && isConditionTaint(key)),
+    ({ key }) => key !== taint.unregistered.key && key !== taint.dedicated.key && !(isKept && isConditionTaint(key)),
   );
 }
 
@@ -274,21 +274,6 @@ function claimReason(before: NodeClaim | null, after: NodeClaim): string | null 
   const withLabels = conditionOf(before, 'Registered') === 'True' && conditionOf(after, 'Registered') === 'True';
   return differ(foreignMetadata(before, withLabels), foreignMetadata(after, withLabels)) ? 'claim-changed' : null;
 }
-
-/** Annotations that our own steps write on claims; seeing them come back is no news. */
-const ownAnnotations: ReadonlySet<string> = new Set([
-  annotation.decision,
-  annotation.plannedOffering,
-  annotation.plannedPods,
-  annotation.severalTokens,
-  annotation.interruption,
-  annotation.replacedBy,
-  annotation.replacementDue,
-  annotation.nodeClassHash,
-  annotation.nodeClassHashVersion,
-  annotation.terminationTimestamp,
-  annotation.minValuesRelaxed,
-]);
 
 function foreignMetadata({ metadata }: NodeClaim, withLabels: boolean): unknown {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key));

@@ -28,13 +28,13 @@ export interface KubeStream {
 }
 
 /** Longest wait for a request with a small answer. The API server itself gives up after 60 s; leases cannot wait. */
-const requestTimeoutMs = 10_000;
+const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Largest small answer, in bytes: an object of Kubernetes is at most 1.5 MiB. */
-const largestAnswer = 4 * 1024 * 1024;
+const LARGEST_ANSWER = 4 * 1024 * 1024;
 
 /** Longest Retry-After we follow. */
-const longestRetryAfterMs = 60_000;
+const LONGEST_RETRY_AFTER_MS = 60_000;
 
 /** Makes a client for one API server. */
 export function createKubeClient(connection: KubeConnection, userAgent: string): KubeClient {
@@ -79,12 +79,12 @@ export function createKubeClient(connection: KubeConnection, userAgent: string):
 
   return {
     async request(method, path, body) {
-      const answer = await send(method, path, body, AbortSignal.timeout(requestTimeoutMs), requestTimeoutMs);
+      const answer = await send(method, path, body, AbortSignal.timeout(REQUEST_TIMEOUT_MS), REQUEST_TIMEOUT_MS);
       const chunks: Array<Buffer> = [];
       let length = 0;
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         length += chunk.length;
-        if (length > largestAnswer) throw new Error(`${method} ${path}: answer larger than ${largestAnswer} bytes`);
+        if (length > LARGEST_ANSWER) throw new Error(`${method} ${path}: answer larger than ${LARGEST_ANSWER} bytes`);
         chunks.push(chunk);
       }
       return {
@@ -111,5 +111,5 @@ function jsonOf(bytes: Buffer): unknown {
 
 function retryAfterOf(answer: IncomingMessage): number | null {
   const seconds = Number(answer.headers['retry-after']);
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1_000, longestRetryAfterMs) : null;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS) : null;
 }

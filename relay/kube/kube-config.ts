@@ -18,7 +18,7 @@ export interface KubeConnection {
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** How long a token read from a file is used before the file is read again. Kubelets replace it well before its end. */
-const tokenAgeMs = 60_000;
+const TOKEN_AGE_MS = 60_000;
 
 /** The connection of a pod to its own cluster. Throws when this is not a pod. */
 export function inClusterConnection(env: Readonly<Record<string, string | undefined>>): KubeConnection {
@@ -44,7 +44,7 @@ function fileToken(path: string): () => string {
   let token = '';
   let readAtMs = Number.NEGATIVE_INFINITY;
   return () => {
-    if (Date.now() - readAtMs > tokenAgeMs) {
+    if (Date.now() - readAtMs > TOKEN_AGE_MS) {
       token = readFileSync(path, 'utf8').trim();
       readAtMs = Date.now();
     }

@@ -17,7 +17,7 @@ function nameOf(counter: DisruptionCounter): string {
 const stateHoldsMs = 2 * STATE_AGAIN_MS;
 
 /** Karpenter's name for what has no limit: the largest 32-bit number. */
-const noLimit = 2_147_483_647;
+const NO_LIMIT = 2_147_483_647;
 
 /** Karpenter's metrics of decisions about nodes that go, as Prometheus text. Empty while no figures are known. */
 export function renderDisruption(record: DisruptionRecord | null, nowMs: number): string {
@@ -48,7 +48,7 @@ function renderState(state: DisruptionRecord['state'], nowMs: number): string {
       'karpenter_nodepools_allowed_disruptions',
       'gauge',
       'How many more nodes of a pool may be in disruption now, by reason.',
-      budgets.map(({ nodepool, reason, allowed }): Sample => [{ nodepool, reason }, allowed ?? noLimit]),
+      budgets.map(({ nodepool, reason, allowed }): Sample => [{ nodepool, reason }, allowed ?? NO_LIMIT]),
     ),
     renderFamily(
       'karpenter_nodepools_nodes_consuming_budgets',

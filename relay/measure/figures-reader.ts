@@ -10,10 +10,10 @@ export interface FiguresReader<Record> {
 }
 
 /** Several may scrape; a second of age is nothing to a graph. */
-const freshMs = 1_000;
+const FRESH_MS = 1_000;
 
 /** How long a scrape waits. Prometheus gives up after 10 s, and all other metrics wait for these. */
-export const scrapeWaitMs = 2_000;
+export const SCRAPE_WAIT_MS = 2_000;
 
 /** How a read went: there is nothing before the first plan. */
 export type ReadOutcome = 'read' | 'absent' | 'malformed' | 'failed';
@@ -62,7 +62,7 @@ export function createFiguresReader<Record>(
   return {
     known: () => known,
     async refresh() {
-      if (performance.now() - readAtMs < freshMs) return;
+      if (performance.now() - readAtMs < FRESH_MS) return;
       reading ??= readOnce();
       let timer: NodeJS.Timeout | undefined;
       const tooLong = new Promise<void>((resolve) => {

@@ -19,10 +19,10 @@ interface SchedulerMetricsOptions {
 }
 
 /** The sweep plans for pods that wait, as a rule each minute. When a plan is older than this, plans are not made any more. */
-const lastPlanHoldsMs = 15 * 60_000;
+const LAST_PLAN_HOLDS_MS = 15 * 60_000;
 
 /** So many undecided pods are shown one by one, those that wait longest: a burst would be as many series as it has pods. */
-const shownMax = 1_000;
+const SHOWN_MAX = 1_000;
 
 /** Karpenter's name for what plans for pods. */
 const controller = { controller: 'provisioner' };
@@ -123,7 +123,7 @@ function renderUndecided(pods: ReadonlyArray<WaitingPod>, nowMs: number): string
       'karpenter_pods_provisioning_scheduling_undecided_time_seconds',
       'gauge',
       'How long each of them has waited.',
-      longestFirst.slice(0, shownMax).map((pod): Sample => [namesOf(pod.key), secondsOf(pod)]),
+      longestFirst.slice(0, SHOWN_MAX).map((pod): Sample => [namesOf(pod.key), secondsOf(pod)]),
     ),
   ].join('');
 }
@@ -141,7 +141,7 @@ function renderLast(
   last: LastPlan | null,
   { decided, nowMs }: { readonly decided: number; readonly nowMs: number },
 ): string {
-  if (last !== null && nowMs - last.atMs > lastPlanHoldsMs) return '';
+  if (last !== null && nowMs - last.atMs > LAST_PLAN_HOLDS_MS) return '';
   const { unschedulable = 0, ignored = 0, zones = {} } = last ?? {};
   return [
     // Pods that were deleted since wait for nothing.

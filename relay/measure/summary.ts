@@ -11,10 +11,10 @@ export interface Summary {
 const quantiles = [0, 0.5, 0.9, 0.99, 1] as const;
 
 /** Quantiles are of what came within this time, as in Prometheus' Go client; sum and count are of all. */
-const windowMs = 10 * 60_000;
+const WINDOW_MS = 10 * 60_000;
 
 /** So many of the latest are kept of a pool: 16 KiB. */
-const keptMax = 1_000;
+const KEPT_MAX = 1_000;
 
 interface Series {
   readonly recent: ReadonlyArray<{ readonly atMs: number; readonly seconds: number }>;
@@ -30,7 +30,7 @@ export function createSummary(name: string, help: string, now: () => number): Su
 
   function linesOf(nodepool: string, { recent, sum, count }: Series): ReadonlyArray<string> {
     const known = recent
-      .filter(({ atMs }) => now() - atMs <= windowMs)
+      .filter(({ atMs }) => now() - atMs <= WINDOW_MS)
       .map(({ seconds }) => seconds)
       .toSorted((a, b) => a - b);
     return [
@@ -47,7 +47,7 @@ export function createSummary(name: string, help: string, now: () => number): Su
     add(nodepool, durationMs) {
       const { recent, sum, count } = byPool.get(nodepool) ?? nothing;
       const seconds = Math.max(0, durationMs) / 1_000;
-      const kept = [...recent, { atMs: now(), seconds }].slice(-keptMax);
+      const kept = [...recent, { atMs: now(), seconds }].slice(-KEPT_MAX);
       byPool.set(nodepool, { recent: kept, sum: sum + seconds, count: count + 1 });
     },
     render() {

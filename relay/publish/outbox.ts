@@ -1,4 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { digest } from '../../shared/contract/digest.ts';
 import {
   REASON_MAX,
   sessionIdOf,
@@ -45,13 +46,8 @@ interface OutboxOptions {
   readonly onFailed: (queue: string) => void;
 }
 
-const firstRetryMs = 200;
-const longestRetryMs = 15_000;
-
-/** A short fixed-length text for ids: names may be longer than a message id may be (128). */
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
-}
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 15_000;
 
 /** Makes an empty outbox that sends by itself. */
 export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxOptions): Outbox {
@@ -65,7 +61,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
   }));
 
   async function flush(queue: (typeof queues)[number]): Promise<void> {
-    const retry = createBackoff(firstRetryMs, longestRetryMs);
+    const retry = createBackoff(FIRST_RETRY_MS, LONGEST_RETRY_MS);
     while (queue.waiting.size > 0 && !stopping.signal.aborted) {
       const batch = [...queue.waiting];
       try {
@@ -95,7 +91,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
       const body: ObjectsHint = { kind: 'objects', version: 1, cluster, objects, reason };
       // The same when it is sent again because no answer came, and another once any of it is newer.
       const what = of.map(({ object, stamp }) => `${nameOf(object)} ${stamp}`).join(' ');
-      return { messageId: `${digest(`${cluster} ${what}`)}-${run}`, sessionId: null, body };
+      return { messageId: `${digest(cluster, what)}-${run}`, sessionId: null, body };
     });
     return [...waiting.flatMap((one) => ('object' in one ? [] : [one])), ...groups];
   }
@@ -126,7 +122,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     },
     addSignal(signal) {
       const body = signalMessage(cluster, signal, Date.now());
-      add(signalsQueue.name, signal.key, { messageId: digest(`${cluster} ${signal.key}`), sessionId: null, body });
+      add(signalsQueue.name, signal.key, { messageId: digest(cluster, signal.key), sessionId: null, body });
     },
     clear() {
       for (const { waiting } of queues) waiting.clear();

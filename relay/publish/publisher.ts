@@ -18,10 +18,10 @@ export interface PublishTiming {
 export const publishTiming: PublishTiming = { leastMs: 200, lazyMs: 1_500, heartbeatMs: 10_000 };
 
 /** Publishing takes at most this share of the time, one in so many, so that a huge cluster's relay still watches. */
-const shareOfTime = 5;
+const SHARE_OF_TIME = 5;
 
-const firstRetryMs = 500;
-const longestRetryMs = 10_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 10_000;
 
 /** What a publisher works with. */
 export interface PublisherOptions {
@@ -60,7 +60,7 @@ const nothing: Unpublished = { urgentSinceMs: null, lazySinceMs: null };
  */
 export class Publisher {
   readonly #options: PublisherOptions;
-  readonly #retry = createBackoff(firstRetryMs, longestRetryMs);
+  readonly #retry = createBackoff(FIRST_RETRY_MS, LONGEST_RETRY_MS);
   readonly #waiting = new Map<string, Waiting>();
   #unpublished = nothing;
   #earliestMs = 0;
@@ -239,7 +239,7 @@ export class Publisher {
     this.#isFailing = false;
     this.#version = version;
     const tookMs = now() - startedMs;
-    this.#earliestMs = Math.max(startedMs + this.#options.timing.leastMs, now() + tookMs * (shareOfTime - 1));
+    this.#earliestMs = Math.max(startedMs + this.#options.timing.leastMs, now() + tookMs * (SHARE_OF_TIME - 1));
   }
 
   /** What was not published is still to be, after a while. */

@@ -26,7 +26,7 @@ export interface SnapshotStore {
 }
 
 /** How often a write that lost to another is tried again after looking at what is there. Two writers cannot lose in turns for longer. */
-const mostConflicts = 3;
+const MOST_CONFLICTS = 3;
 
 const noBody = new Uint8Array();
 
@@ -80,7 +80,7 @@ export function openSnapshotStore(blobs: BlobClient, cluster: string): SnapshotS
 
   return {
     async publish(bytes, publication) {
-      for (let attempt = 0; attempt < mostConflicts; attempt++) {
+      for (let attempt = 0; attempt < MOST_CONFLICTS; attempt++) {
         if (etag === undefined) {
           const stored = await look();
           if (stored.term > publication.term) return { kind: 'superseded', term: stored.term };
@@ -88,7 +88,7 @@ export function openSnapshotStore(blobs: BlobClient, cluster: string): SnapshotS
         }
         if (await write(bytes, publication)) return { kind: 'published' };
       }
-      throw new Error(`the snapshot of ${cluster} was replaced by others ${mostConflicts} times in a row`);
+      throw new Error(`the snapshot of ${cluster} was replaced by others ${MOST_CONFLICTS} times in a row`);
     },
     async beat(content) {
       const answer = await put('heartbeat', 'application/json', {}, Buffer.from(JSON.stringify(content)));

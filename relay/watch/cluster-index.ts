@@ -1,7 +1,8 @@
+import { claimOfVm } from '../../shared/contract/vm-name.ts';
 import { parseGoDuration } from '../../shared/kubernetes/text/go-duration.ts';
 import { annotation, label } from '../../shared/contract/names.ts';
 import { isOwnClassNamed, isOwnPool } from '../../shared/contract/own-class.ts';
-import { isReserved } from '../../shared/kubernetes/reserved-taint.ts';
+import { isDedicated } from '../../shared/kubernetes/dedicated-taint.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../../shared/contract/snapshot/reduced/reduced.ts';
 import { createPodsByNode } from './pods-by-node.ts';
@@ -21,7 +22,7 @@ export interface HintView {
   /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
   readonly emptyingClaim: (nodeName: string) => string | null;
   /** The claim of a node that is kept for the pods it was made for, and how many of them have not come. Null for other nodes. */
-  readonly reservedFor: (nodeName: string) => { readonly claim: string; readonly missing: number } | null;
+  readonly dedicatedTo: (nodeName: string) => { readonly claim: string; readonly missing: number } | null;
   /** The claim of any node of ours. Null for foreign nodes. */
   readonly claimOf: (nodeName: string) => string | null;
   /** What the pool of a claim says of `consolidateAfter`; null when it has none, or its nodes are never consolidated. */
@@ -34,16 +35,13 @@ export interface HintView {
   readonly isStatic: (pool: string) => boolean;
 }
 
-/** The name that a claim's VM, and so its node, carries before the claim's. */
-const vmPrefix = 'aks-';
-
 /** The claim that a node says it is of: by its owner, else by its VM, else by its own name. Null for foreign nodes. */
 export function claimNameOf(node: Node): string | null {
   const owner = node.metadata.ownerReferences?.find(({ kind }) => kind === 'NodeClaim');
   if (owner !== undefined) return owner.name;
   const providerId = node.spec?.providerID;
   const vm = providerId === undefined ? node.metadata.name : providerId.slice(providerId.lastIndexOf('/') + 1);
-  return vm.toLowerCase().startsWith(vmPrefix) ? vm.slice(vmPrefix.length).toLowerCase() : null;
+  return claimOfVm(vm);
 }
 
 /** Follows changes to answer a view's questions without reading all objects each time. */
@@ -99,9 +97,9 @@ export function createClusterIndex(
         if (claim === undefined) return null;
         return deletingNodes.has(nodeName) || deletingClaims.has(claim) ? claim : null;
       },
-      reservedFor(nodeName) {
+      dedicatedTo(nodeName) {
         const claim = claimOfNode.get(nodeName);
-        if (claim === undefined || !isReserved(builder.object('nodes', nodeName))) return null;
+        if (claim === undefined || !isDedicated(builder.object('nodes', nodeName))) return null;
         const planned = builder.object('nodeclaims', claim)?.metadata.annotations?.[annotation.plannedPods];
         return { claim, missing: Math.max(0, Number(planned ?? 0) - arrived.on(nodeName)) };
       },

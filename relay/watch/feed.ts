@@ -72,19 +72,19 @@ export const feedTiming: FeedTiming = {
 };
 
 /** Objects per page of a list. More would not be faster, and the API server holds a page in memory as a whole. */
-const pageSize = 500;
+const PAGE_SIZE = 500;
 
 /** Pages of one list: 500,000 objects. A longer list is a server that repeats its continue token. */
-const mostPages = 1_000;
+const MOST_PAGES = 1_000;
 
 /** Longest that the API server keeps a watch open, in seconds; it then ends it in good order and we go on from there. */
-const watchSeconds = 540;
+const WATCH_SECONDS = 540;
 
 /** A watch that ends sooner, in good order or not, is not opened again at once: else a server in trouble is hammered. */
-const shortestWatchMs = 1_000;
+const SHORTEST_WATCH_MS = 1_000;
 
 /** How often a list must find a custom resource not installed before what we know of its objects is forgotten. */
-const absencesToForget = 3;
+const ABSENCES_TO_FORGET = 3;
 
 /** The API server answered with a status that is not success. */
 class Refused extends Error {
@@ -125,7 +125,7 @@ export function startFeed(options: FeedOptions): Feed {
       }
       const openedAtMs = performance.now();
       position = await watchFrom(position);
-      if (performance.now() - openedAtMs < shortestWatchMs) return retry.next(null);
+      if (performance.now() - openedAtMs < SHORTEST_WATCH_MS) return retry.next(null);
       retry.reset();
       return 0;
     } catch (error) {
@@ -162,7 +162,7 @@ export function startFeed(options: FeedOptions): Feed {
       position = null;
       if (await isInstalled(options)) return retry.next(null);
       absences += 1;
-      if (state === 'starting' || state === 'absent' || absences >= absencesToForget) {
+      if (state === 'starting' || state === 'absent' || absences >= ABSENCES_TO_FORGET) {
         options.sink.beginListing();
         options.sink.finishListing();
         enter('absent', 'not installed');
@@ -196,9 +196,9 @@ async function list({ client, resource, sink, signal, counters, timing }: FeedOp
   let continueToken = '';
   let resourceVersion = '';
   sink.beginListing();
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < MOST_PAGES; page++) {
     const path = pathOf(resource, {
-      limit: String(pageSize),
+      limit: String(PAGE_SIZE),
       ...(continueToken === '' ? {} : { continue: continueToken }),
     });
     const answer = await client.open(path, signal, timing.watchIdleMs);
@@ -211,7 +211,7 @@ async function list({ client, resource, sink, signal, counters, timing }: FeedOp
     ({ continueToken, resourceVersion } = read);
     if (continueToken === '') break;
   }
-  if (continueToken !== '') throw new Error(`list ${resource.resource}: more than ${mostPages} pages`);
+  if (continueToken !== '') throw new Error(`list ${resource.resource}: more than ${MOST_PAGES} pages`);
   counters.listed(resource.resource);
   sink.setResourceVersion(resourceVersion);
   sink.finishListing();
@@ -229,7 +229,7 @@ async function watch(
     watch: 'true',
     allowWatchBookmarks: 'true',
     resourceVersion: from,
-    timeoutSeconds: String(watchSeconds),
+    timeoutSeconds: String(WATCH_SECONDS),
   });
   const answer = await client.open(path, signal, timing.watchIdleMs);
   if (answer.status === 410) throw new WatchExpired(from, true, null, 'the server has forgotten our place');

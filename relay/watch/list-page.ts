@@ -15,7 +15,7 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /** Largest item, in bytes. An object of Kubernetes is at most 1.5 MiB in etcd, and little more as JSON. */
-const largestItem = 16 * 1024 * 1024;
+const LARGEST_ITEM = 16 * 1024 * 1024;
 
 /**
  * Reads a page of a list as it comes and gives each item to `onItem` at once, so that one item is in memory, not a page.
@@ -156,7 +156,8 @@ class Splitter {
 
   #keepItem(part: Buffer): void {
     this.#itemLength += part.length;
-    if (this.#itemLength > largestItem) throw new TypeError(`not a list: an item is larger than ${largestItem} bytes`);
+    if (this.#itemLength > LARGEST_ITEM)
+      throw new TypeError(`not a list: an item is larger than ${LARGEST_ITEM} bytes`);
     // A copy, since the chunk it is cut from is reused.
     this.#item.push(Buffer.from(part));
   }

@@ -3,13 +3,13 @@ import type { PodState } from '../../shared/contract/snapshot/pod-table.ts';
 import type { HintView } from './cluster-index.ts';
 
 /** Pods come to a new node, or leave one, in bursts. */
-const burstMs = 500;
+const BURST_MS = 500;
 
 /** Karpenter notes the pod events of a node at most once in this time; so do we. */
-const leastPauseMs = 10_000;
+const LEAST_PAUSE_MS = 10_000;
 
 /** However long `consolidateAfter` is, what the claim shows is at most this late. */
-const longestPauseMs = 10 * 60_000;
+const LONGEST_PAUSE_MS = 10 * 60_000;
 
 /** Pods came to the node of a claim or left it, last at `atMs` since the epoch. */
 export interface PodEventHint {
@@ -50,8 +50,8 @@ export function createPodEvents(view: Pick<HintView, 'claimOf' | 'consolidateAft
     if (last > nowMs) return last;
     const after = view.consolidateAfterMs(claim);
     if (after === null) return null;
-    const pause = Math.min(Math.max(leastPauseMs, after / 2), longestPauseMs);
-    return Math.max(nowMs + burstMs, last + pause);
+    const pause = Math.min(Math.max(LEAST_PAUSE_MS, after / 2), LONGEST_PAUSE_MS);
+    return Math.max(nowMs + BURST_MS, last + pause);
   }
 
   return {

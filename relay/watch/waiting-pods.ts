@@ -26,7 +26,7 @@ export interface WaitingPods {
 }
 
 /** So many ended waits are kept while nobody asks, 160 KiB; further ones are not counted. */
-const endedMax = 10_000;
+const ENDED_MAX = 10_000;
 
 /** Makes one that has seen nothing. */
 export function createWaitingPods(): WaitingPods {
@@ -37,7 +37,7 @@ export function createWaitingPods(): WaitingPods {
   function end(key: string, untilMs: number): void {
     const sinceMs = sinceOf.get(key);
     sinceOf.delete(key);
-    if (sinceMs !== undefined && sinceMs > 0 && ended.length < endedMax) ended.push({ sinceMs, untilMs });
+    if (sinceMs !== undefined && sinceMs > 0 && ended.length < ENDED_MAX) ended.push({ sinceMs, untilMs });
   }
 
   return {

@@ -23,7 +23,7 @@ interface WatchSink {
 }
 
 /** Largest event, in bytes: an object of Kubernetes is at most 1.5 MiB in etcd. */
-const largestLine = 16 * 1024 * 1024;
+const LARGEST_LINE = 16 * 1024 * 1024;
 
 const newline = 0x0a;
 
@@ -56,7 +56,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
     }
     const rest = Buffer.from(chunk.subarray(start));
     heldLength += rest.length;
-    if (heldLength > largestLine) throw new Error(`an event is larger than ${largestLine} bytes`);
+    if (heldLength > LARGEST_LINE) throw new Error(`an event is larger than ${LARGEST_LINE} bytes`);
     if (rest.length > 0) held.push(rest);
   }
 }

@@ -1,5 +1,5 @@
 import { readDisruption } from '../../shared/contract/settings/disruption-settings.ts';
-import { ignoresDevices, readPolicy, reservesNodes } from '../../shared/contract/settings/scheduling-settings.ts';
+import { ignoresDevices, readPolicy, dedicatesNodes } from '../../shared/contract/settings/scheduling-settings.ts';
 import type { Settings } from '../../shared/contract/settings/settings.ts';
 import { nextOccurrence, parseNcrontab } from '../functions-host/timers/ncrontab.ts';
 import { type Assignment, repeatedNames, unknownName } from './assignment.ts';
@@ -69,7 +69,7 @@ const rules: Readonly<Record<Name, Rule>> = {
   FEATURE_GATES: checkedBy((FEATURE_GATES) => readPolicy({ FEATURE_GATES })),
   SCHEDULER_CONFIG: checkedBy((SCHEDULER_CONFIG) => readPolicy({ SCHEDULER_CONFIG })),
   IGNORE_DRA_REQUESTS: checkedBy((IGNORE_DRA_REQUESTS) => ignoresDevices({ IGNORE_DRA_REQUESTS })),
-  RESERVE_NODES: checkedBy((RESERVE_NODES) => reservesNodes({ RESERVE_NODES })),
+  RESERVE_NODES: checkedBy((RESERVE_NODES) => dedicatesNodes({ RESERVE_NODES })),
   DISRUPTION: checkedBy((DISRUPTION) => readDisruption({ DISRUPTION })),
   DISRUPT_SCHEDULE: checkedBy(checkSchedule),
   SWEEP_SCHEDULE: checkedBy(checkSchedule),

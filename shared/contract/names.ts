@@ -36,10 +36,8 @@ export const label = {
   priority: 'kubernetes.azure.com/priority',
 } as const;
 
-export const annotation = {
-  doNotDisrupt: 'karpenter.sh/do-not-disrupt',
-  nodePoolHash: 'karpenter.sh/nodepool-hash',
-  nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
+/** What our own steps write on NodeClaims: that it comes back as a change is no news to anybody. */
+const written = {
   nodeClassHash: 'karpenter.azure.com/aksnodeclass-hash',
   nodeClassHashVersion: 'karpenter.azure.com/aksnodeclass-hash-version',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
@@ -58,6 +56,21 @@ export const annotation = {
   plannedPods: 'nodewright.dev/planned-pods',
   /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be found when they are revoked. */
   severalTokens: 'nodewright.dev/several-tokens',
+  interruption: markKey.interruption,
+  /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
+  noticed: 'nodewright.dev/noticed',
+  disruption: markKey.disruption,
+  givenUp: markKey.givenUp,
+  createdFor: markKey.createdFor,
+  /** On a NodeClaim whose pods wait for its replacement: until when that must have been named. */
+  replacementDue: 'nodewright.dev/replacement-due',
+  replacedBy: markKey.replacedBy,
+} as const;
+
+export const annotation = {
+  doNotDisrupt: 'karpenter.sh/do-not-disrupt',
+  nodePoolHash: 'karpenter.sh/nodepool-hash',
+  nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
   /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
   resourceSlices: 'nodewright.dev/resource-slices',
   /** On a NodePool, and on its claims: what the eviction of a spot node costs, as a duration for which such a node is paid. */
@@ -70,16 +83,11 @@ export const annotation = {
   bakeTime: markKey.bakeTime,
   rolloutHalted: markKey.rolloutHalted,
   disruptionFailures: markKey.disruptionFailures,
-  interruption: markKey.interruption,
-  /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
-  noticed: 'nodewright.dev/noticed',
-  disruption: markKey.disruption,
-  givenUp: markKey.givenUp,
-  createdFor: markKey.createdFor,
-  /** On a NodeClaim whose pods wait for its replacement: until when that must have been named. */
-  replacementDue: 'nodewright.dev/replacement-due',
-  replacedBy: markKey.replacedBy,
+  ...written,
 } as const;
+
+/** Names of the annotations that our own steps write on NodeClaims. */
+export const ownAnnotations: ReadonlySet<string> = new Set(Object.values(written));
 
 export const finalizer = 'karpenter.sh/termination';
 

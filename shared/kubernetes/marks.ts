@@ -24,5 +24,5 @@ export const markKey = {
 export const markTaint = {
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
   /** Until the planned pods have come, nobody else is let in. Its value is the NodeClaim's name, or one that several share. */
-  reserved: { key: 'nodewright.dev/reserved', effect: 'NoSchedule' },
+  dedicated: { key: 'nodewright.dev/reserved', effect: 'NoSchedule' },
 } as const;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from '../e2e/kit/manifests.ts';
-import { vmNameOf } from '../../shared/app/facts/node-name.ts';
+import { vmNameOf } from '../../shared/contract/vm-name.ts';
 import { readExecutions } from '../e2e/kit/executions.ts';
 import type { KubernetesObject, Node, Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import { paceFor } from '../../sandbox/start/pace.ts';

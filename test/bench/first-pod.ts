@@ -46,7 +46,6 @@ async function wakeAsNeeded(world: World, isOver: () => boolean): Promise<void> 
   const starting = new Set<Name>();
   while (!isOver()) {
     // One look after the other.
-    // oxlint-disable-next-line no-await-in-loop
     const queues: Readonly<Record<string, QueueCounts>> = await readQueues(world.sandbox).catch(() => ({}));
     for (const name of NAMES) {
       const host = hostOf(world, name);
@@ -54,7 +53,6 @@ async function wakeAsNeeded(world: World, isOver: () => boolean): Promise<void> 
       starting.add(name);
       void start(host, name).finally(() => starting.delete(name));
     }
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(10);
   }
 }
@@ -96,7 +94,6 @@ async function measure(world: World, waiting: ReadonlySet<string>, round: string
   for (const name of NAMES) {
     const host = hostOf(world, name);
     // Each by itself, so that they do not start beside each other.
-    // oxlint-disable-next-line no-await-in-loop
     if (waiting.has(name) && !host.isRunning()) await start(host, name);
   }
   await Promise.all(
@@ -115,10 +112,8 @@ async function measure(world: World, waiting: ReadonlySet<string>, round: string
   let claimMs = Number.NaN;
   let putMs = Number.NaN;
   for (const end = Date.now() + WITHIN_MS; Number.isNaN(putMs) && Date.now() < end;) {
-    // oxlint-disable-next-line no-await-in-loop
     if (Number.isNaN(claimMs) && (await countClaims(world)) > claims) claimMs = Date.now();
     if (world.sandbox.azure.vms().some(({ name }) => !before.has(name))) putMs = Date.now();
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(5);
   }
   await world.until(
@@ -144,7 +139,6 @@ async function measureChoice(choice: string): Promise<void> {
     const waiting = new Set(choice === 'none' ? [] : choice.split(','));
     const took: Array<ReadonlyArray<number>> = [];
     for (let round = 0; round <= rounds; round++) {
-      // oxlint-disable-next-line no-await-in-loop
       took.push(await measure(world, waiting, String(round)));
     }
     // The first warms up who waits.
@@ -161,7 +155,6 @@ async function measureChoice(choice: string): Promise<void> {
 }
 
 for (const choice of CHOICES) {
-  // oxlint-disable-next-line no-await-in-loop
   await measureChoice(choice);
 }
 if (cores > 0) {

@@ -36,7 +36,6 @@ const seeds = seedsFrom(Number(values.from), Number(values.count)).filter(isAske
 for (const [index, seed] of seeds.entries()) {
   if (index > 0 && index % 100 === 0) console.error(`${index} seeds in ${secondsSince()} s`);
   // One at a time: a run computes and waits for nothing.
-  // oxlint-disable-next-line no-await-in-loop
   const failure = await runSeed(seed, values.disruption, Number(values.lines));
   if (failure === null) continue;
   failed.push(seed);

@@ -207,7 +207,7 @@ function noteNode(nodes: Map<string, NodeLife>, { metadata, spec }: Node, nowMs:
   if (!metadata.name.startsWith('aks-') || metadata.name.startsWith('aks-system-')) return;
   const life: NodeLife = nodes.get(metadata.name) ?? { seenMs: nowMs, goneMs: null, keptSinceMs: null, keptMs: 0 };
   nodes.set(metadata.name, life);
-  keep(life, spec?.taints?.some(({ key }) => key === taint.reserved.key) === true, nowMs);
+  keep(life, spec?.taints?.some(({ key }) => key === taint.dedicated.key) === true, nowMs);
 }
 
 function keep(node: NodeLife, isKept: boolean, nowMs: number): void {

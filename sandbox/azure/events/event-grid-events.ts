@@ -27,7 +27,7 @@ export interface EventTarget {
 export type ScheduledEventType = 'Freeze' | 'Reboot' | 'Redeploy' | 'Preempt' | 'Terminate';
 
 /**
- * The resource annotation that Azure Resource Health publishes; `VirtualMachinePreempted` for an evicted spot VM.
+ * The health annotation that Azure Resource Health publishes; `VirtualMachinePreempted` for an evicted spot VM.
  * Field names: learn "Azure Resource Notifications - Health Resources events", annotations of 2025-06.
  */
 export function resourceAnnotated(
@@ -48,7 +48,7 @@ export function resourceAnnotated(
   });
 }
 
-/** The annotation of an eviction. */
+/** The health annotation of an eviction. */
 export function virtualMachinePreempted(target: EventTarget): GridEvent {
   return resourceAnnotated(target, {
     name: 'VirtualMachinePreempted',

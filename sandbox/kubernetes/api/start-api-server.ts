@@ -38,7 +38,7 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-const defaultHistory = 20_000;
+const DEFAULT_HISTORY = 20_000;
 
 function renderKubeconfig(url: string): string {
   return [
@@ -100,7 +100,7 @@ function createState({ clock, log, historyLimit }: ApiServerOptions): ApiState {
     clock,
     registry,
     schemas,
-    store: createStore(historyLimit ?? defaultHistory),
+    store: createStore(historyLimit ?? DEFAULT_HISTORY),
     customKinds: createCustomKinds(registry, schemas),
     log: log ?? (() => {}),
   };

@@ -19,7 +19,7 @@ export async function findFreePorts(count: number): Promise<ReadonlyArray<number
   for (let tries = 0; ports.size < count; tries++) {
     if (tries === TRIES_MAX) throw new Error(`no free port among ${TRIES_MAX} tried from ${FIRST} to ${LAST}`);
     const port = randomInt(FIRST, LAST);
-    // oxlint-disable-next-line no-await-in-loop -- one is mostly enough
+    // One is mostly enough.
     if (!ports.has(port) && (await isPortFree(port))) ports.add(port);
   }
   return [...ports];

@@ -95,7 +95,7 @@ function pressureConditions(nowMs: number): ReadonlyArray<object> {
   ];
 }
 
-// oxlint-disable-next-line eslint/max-params -- one row of a table of conditions
+// One row of a table of conditions.
 function beating(type: string, status: string, reason: string, message: string, nowMs: number): object {
   return stamped({ type, status, reason, message }, nowMs);
 }

@@ -60,7 +60,7 @@ export function placePod(pod: PodInfo, view: PlacementView): Placement {
 }
 
 /** Judges a node with and without the pods that are meant for it: both must be fine, since they may never come. */
-// oxlint-disable-next-line eslint/max-params -- hot: an options object per node and pod would be made and dropped
+// Hot: an options object per node and pod would be made and dropped.
 export function judge(pod: PodInfo, info: NodeInfo, context: FilterContext, nominations: Nominations): Verdict {
   const ahead = nominations.ahead(pod, info.name);
   if (ahead.length > 0) {

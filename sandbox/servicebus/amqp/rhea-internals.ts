@@ -1,4 +1,4 @@
-/* oxlint-disable typescript/no-unsafe-type-assertion, eslint/no-underscore-dangle -- this is the one file that knows rhea's insides, which have no types */
+/* The one file that knows rhea's insides, which have no types. */
 import rhea, { type Connection, type Delivery, type Message, type Sender, type Session, type link } from 'rhea';
 import type { WireError } from './amqp-errors.ts';
 

@@ -150,7 +150,7 @@ function readableBytes(bytes: Uint8Array): ReadableBytes {
 
 /** Turns bytes back in the two places that have them; asking at every value of the file would take several times as long. */
 function parseLine(line: string): JournalEntry {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- toLine wrote it
+  // `toLine` wrote it.
   const entry = JSON.parse(line) as WrittenEntry;
   return { queue: entry.queue, changes: entry.changes.map(fromReadableBytes) };
 }

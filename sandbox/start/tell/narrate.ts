@@ -1,3 +1,4 @@
+import { vmNameOf } from '../../../shared/contract/vm-name.ts';
 import { annotation } from '../../../shared/contract/names.ts';
 import type { AzureEvent } from '../../azure/arm/resources.ts';
 import { type AppEvent, numberFact, textFact } from '../view/app-events.ts';
@@ -69,7 +70,7 @@ export function createNarrator({ claims, say, later = byTheClock }: NarratorOpti
     },
     'nodeclaim-terminated': (event) => {
       const claim = textFact(event, 'claim');
-      if (inUse.delete(claim)) removed.add(`aks-${claim}`);
+      if (inUse.delete(claim)) removed.add(vmNameOf(claim));
     },
     'nodeclaim-deleted': (event) => {
       const isTold = textFact(event, 'reason') === 'InsufficientCapacityError' && wasLast(textFact(event, 'claim'));

@@ -1,3 +1,4 @@
+import { vmNameOf } from '../../../shared/contract/vm-name.ts';
 import { type AppEvent, numberFact, textFact } from '../view/app-events.ts';
 import { counted, shortZone } from '../view/amounts.ts';
 import { begunSentence, interruptedSentence, renderNodes } from './sentences.ts';
@@ -31,7 +32,7 @@ const warn = (text: string): Told => ({ tone: 'warn', text });
 const bad = (text: string): Told => ({ tone: 'bad', text });
 
 /** The node of the claim that an event names. */
-const nodeOf = (event: AppEvent): string => `aks-${textFact(event, 'claim')}`;
+const nodeOf = (event: AppEvent): string => vmNameOf(textFact(event, 'claim'));
 const poolOf = (event: AppEvent): string => `NodePool ${textFact(event, 'nodePool')}`;
 const listOf = (event: AppEvent, name: string): ReadonlyArray<string> =>
   textFact(event, name).split(',').filter(Boolean);

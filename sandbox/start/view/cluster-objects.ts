@@ -1,3 +1,4 @@
+import { vmNameOf } from '../../../shared/contract/vm-name.ts';
 import { annotation, label } from '../../../shared/contract/names.ts';
 import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject, Pod } from '../../kubernetes/client/objects.ts';
@@ -48,7 +49,7 @@ export function offeringOf({ metadata }: KubernetesObject): Offering {
 
 /** The name of a claim's Node, which its VM and computer share. */
 export function nodeNameOf(claim: NodeClaim): string {
-  return claim.status?.nodeName ?? `aks-${claim.metadata.name}`;
+  return claim.status?.nodeName ?? vmNameOf(claim.metadata.name);
 }
 
 /** Namespaces whose pods are the cluster's own. */

@@ -98,7 +98,6 @@ async function list<K extends Kind>(
     if (selectors.fields !== undefined) query.set('fieldSelector', selectors.fields);
     if (next !== '') query.set('continue', next);
     // Each page names the next.
-    // oxlint-disable-next-line no-await-in-loop
     const answer = await transport({ method: 'GET', path: `${root}/${plural}?${query.toString()}` });
     if (answer.status === 410) throw new RetryableError(`listing ${plural}: the list changed while it was read`);
     const body = objectOf<{

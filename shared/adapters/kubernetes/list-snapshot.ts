@@ -25,7 +25,6 @@ export async function listSnapshot(
       for (let page = 0; page < PAGES_MAX; page++) {
         const query = `limit=${PAGE}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
         // Each page names the next.
-        // oxlint-disable-next-line no-await-in-loop
         const answer = await transport({ method: 'GET', path: `${apiGroups[resource]}/${resource}?${query}` });
         // The kind is not installed, which is an empty list to us, where the API server says that too.
         if (answer.status === 404 && page === 0 && !(await isInstalled(transport, resource))) return;

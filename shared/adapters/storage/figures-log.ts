@@ -59,12 +59,10 @@ async function write(
 ): Promise<'added' | 'crowded'> {
   for (let attempt = 0; attempt < CONFLICTS_MAX; attempt++) {
     // Each write depends on what the last one lost to.
-    // oxlint-disable-next-line no-await-in-loop
     const blob = await blobs.read(name);
     const next = change(blob === null ? null : new TextDecoder().decode(blob.bytes));
     if (next === null) return 'added';
     const bytes = new TextEncoder().encode(JSON.stringify(next));
-    // oxlint-disable-next-line no-await-in-loop
     if (await blobs.write(name, bytes, blob === null ? 'absent' : { etag: blob.etag })) return 'added';
   }
   return 'crowded';

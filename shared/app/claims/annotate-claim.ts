@@ -25,12 +25,10 @@ export async function annotateClaim(
     if (annotations === null) return 'left';
     const { resourceVersion } = claim.metadata;
     // Each try reads what the last one lost to.
-    // oxlint-disable-next-line no-await-in-loop
     const outcome = await ports.kubernetes.patch('NodeClaim', key, { metadata: { resourceVersion, annotations } });
     if (outcome.kind === 'written') return 'written';
     if (outcome.kind === 'not-found') return 'gone';
     if (outcome.kind === 'refused') throw new RefusedError(outcome.refusal);
-    // oxlint-disable-next-line no-await-in-loop
     claim = await ports.kubernetes.get('NodeClaim', key);
     if (claim === null || claim.metadata.uid !== read.metadata.uid) return 'gone';
   }

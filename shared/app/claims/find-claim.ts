@@ -1,6 +1,6 @@
 import type { SignalHint } from '../../contract/messages/messages.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { claimOfVm } from '../facts/node-name.ts';
+import { claimOfVm } from '../../contract/vm-name.ts';
 import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 
@@ -15,9 +15,7 @@ export async function findClaim(
   });
   for (const name of new Set(names)) {
     // At most two names, and the first nearly always decides.
-    // oxlint-disable-next-line no-await-in-loop
     const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-    // oxlint-disable-next-line no-await-in-loop
     if (claim !== null) return (await isAbout(ports, signal, claim)) ? claim : null;
   }
   return null;

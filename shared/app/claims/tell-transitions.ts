@@ -27,7 +27,6 @@ export async function tellTransitions(
     const detail = said === '' ? '' : `, Message: ${said}`;
     const message = `Status condition transitioned, Type: ${type}, Status: ${was?.status ?? 'Unknown'} -> True, Reason: ${is.reason ?? type}${detail}`;
     // Three in the life of a node, in their order.
-    // oxlint-disable-next-line no-await-in-loop
     await publish(ports.kubernetes, eventAbout(after, 'Normal', type, message), ports.now());
   }
 }

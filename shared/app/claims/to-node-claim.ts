@@ -4,7 +4,7 @@ import type { InstanceType } from '../../core/model/catalog.ts';
 import type { PlannedClaim } from '../../core/model/plan.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash } from '../facts/api-rules.ts';
-import { labelsWith, renderPlace } from '../facts/machine-labels.ts';
+import { labelsWith, renderOffering } from '../facts/machine-labels.ts';
 import { renderSizeReason } from '../../core/telling/cheaper/size-reason.ts';
 import { renderPrice } from '../facts/machine-price.ts';
 
@@ -56,7 +56,7 @@ export function toNodeClaim(
         ...planned.annotations,
         ...classStamps(nodeClass),
         [annotation.decision]: decision,
-        [annotation.plannedOffering]: renderPlace(planned.offering),
+        [annotation.plannedOffering]: renderOffering(planned.offering),
         [annotation.pricePerHour]: renderPrice(planned.offering.price, currency),
         [annotation.sizeReason]: renderSizeReason(planned, currency),
         ...(planned.pods.length > 0 ? { [annotation.plannedPods]: String(planned.pods.length) } : {}),

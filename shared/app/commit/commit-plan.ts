@@ -13,7 +13,7 @@ import { moversAmong } from '../gather/heirs.ts';
 import { withNotices } from '../facts/replacing.ts';
 import { knownDecision } from '../gather/known-decision.ts';
 import type { Ports } from '../ports/ports.ts';
-import { sharedReservations } from '../gather/reservations.ts';
+import { sharedDedications } from '../gather/dedications.ts';
 import { withPoolStamps } from '../claims/to-node-claim.ts';
 
 export type CommitOutcome =
@@ -76,13 +76,10 @@ export async function resume(ports: Ports): Promise<Resumed> {
 export async function resumeNow(ports: Ports): Promise<LedgerState> {
   for (let attempt = 0; attempt < RESUMES_MAX; attempt++) {
     // Each look depends on what the last one finished.
-    // oxlint-disable-next-line no-await-in-loop
     const state = await ports.ledger.read();
     if (state.executed || state.decision === null) return state;
-    // oxlint-disable-next-line no-await-in-loop
     const decision = await knownDecision(ports, state.decision);
     if (decision !== null) ports.log('decision-resumed', { decision: decision.name });
-    // oxlint-disable-next-line no-await-in-loop
     await (decision === null ? passOver(ports, state) : execute(ports, state, decision));
   }
   throw new RetryableError(`${RESUMES_MAX} decisions were committed meanwhile`, { retryAfterMs: 500 });
@@ -114,7 +111,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   const movers = moversAmong(gathered.snapshot, planned);
   const crowds = removal === undefined ? [] : crowdsFor(gathered.snapshot, gathered.input.crowds);
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
-  const reservations = sharedReservations(gathered.snapshot, plan, claimNames, name);
+  const reservations = sharedDedications(gathered.snapshot, plan, claimNames, name);
   return {
     version: DECISION_VERSION,
     name,

@@ -1,194 +1,145 @@
-import { FORCED_REASONS, type PlannedReplacement } from '../../core/disruption/plan/disruption-plan.ts';
-import { candidatesOf, type Candidate } from '../../core/disruption/second-look/begun.ts';
-import type { AuditedDisruption, AuditedStep } from '../../core/disruption/sound-disruption.ts';
-import { crowdsIn } from '../../core/disruption/steps/crowds.ts';
+import type { AuditedDisruption } from '../../core/disruption/sound-disruption.ts';
+import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
+import type { DisruptionInput, DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import type { Plan } from '../../core/model/plan.ts';
-import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
-import { withoutBuffers } from '../../core/present/buffer-pods.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { type Instant, instant } from '../../core/quantity/units.ts';
-import { judged } from '../../core/recovery/sound-plan.ts';
-import { withDefaultSpread } from '../../core/rules/default-spread.ts';
-import { labelKey } from '../../kubernetes/labels.ts';
+import type { Decision } from '../../ports/store.ts';
 import { commitPlan } from '../commit/commit-plan.ts';
 import { execute } from '../execute/execute.ts';
 import type { Gathered } from '../gather/gather.ts';
-import { makePlan, type MadePlan } from '../plan/make-plan.ts';
+import { makeDisruption } from '../plan/make-disruption.ts';
+import { makePlan } from '../plan/make-plan.ts';
 import type { Ports } from '../ports/ports.ts';
+import { wake } from '../ports/wake.ts';
 import { recordLook } from '../tell/record-look.ts';
-import { tellRefused } from '../plan/tell-refused.ts';
+import { tellBreakers } from './brakes/breaker.ts';
 import type { DisruptOutcome } from './disrupt-outcome.ts';
-import { decisionCounts } from './tell/look-figures.ts';
-import { onlyCheaper } from './only-cheaper.ts';
+import { disruptionInput, type View } from './disruption-input.ts';
+import { planReplacements, type Replaced } from './plan-replacements.ts';
+import { decisionCounts, stateOf } from './tell/look-figures.ts';
 import { tellBegun } from './tell/tell-begun.ts';
+import { tellKept } from './tell/tell-kept.ts';
+import { whatHolds } from './what-holds.ts';
 
-/** A step that is begun, and what it is judged by. */
-export interface Beginning {
-  readonly plan: AuditedDisruption;
-  readonly step: AuditedStep;
-  /** Of provisioning, for the cluster as it is. */
-  readonly before: Plan;
-  /** Names of the NodePools with a fixed number of nodes. */
-  readonly fixed: ReadonlySet<string>;
+/**
+ * Decides which nodes go next, creates what replaces them, and marks them. `otherwise`: the outcome where every node has a reason to
+ * stay.
+ */
+export async function begin(
+  ports: Ports,
+  { gathered, rollouts }: View,
+  otherwise: DisruptOutcome,
+): Promise<DisruptOutcome> {
+  // 1. Gather: what is planned from, beside the view.
+  const now = instant(ports.now());
+  const input = disruptionInput(ports, gathered.input, rollouts);
+  const planWith: PlanWith = (changes) =>
+    makeDisruption(ports, gathered, { ...input, policy: { ...input.policy, ...changes } });
+
+  // 2. Plan: which nodes go. 3. Audit: by rules that do not know how the plan was made.
+  const plan = planWith({});
+  await tellPlan(ports, gathered, plan, now);
+  if (plan.steps.length === 0) return otherwise;
+  //    The same for what replaces them, by provisioning.
+  const held = await planHolding(ports, gathered, { input, plan, planWith, now });
+  return held.kind === 'holds' ? carryOut(ports, gathered, held) : held;
 }
 
-/** Has provisioning plan for the cluster without the nodes of the step; where that holds up, commits both, and marks the nodes. */
-export async function begin(ports: Ports, gathered: Gathered, beginning: Beginning): Promise<DisruptOutcome> {
-  const { step } = beginning;
-  const candidates = candidatesIn(gathered, step);
-  if (candidates.length < step.remove.length) return { kind: 'refused', why: 'a node of the plan has no claim' };
-  const short = candidates.map(poolOf).find((pool) => lackingIn(beginning).has(pool));
-  if (short !== undefined) return { kind: 'refused', why: `NodePool ${short} is about to get nodes that it lacks` };
-  const made = makePlan(ports, gathered, inputWithout(gathered, candidates, beginning, instant(ports.now())));
-  const { input } = made;
-  await tellRefused(ports, made);
-  const why = objection(made.plan, beginning) ?? tooManyFor(made, beginning);
-  const cheaper = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf(beginning));
-  // What is left of a plan that holds is a plan to be audited.
-  const bought = cheaper === null ? null : judged(cheaper, input);
-  if (why !== null || bought === null) {
-    const audit = 'the audit rejects the plan without the more expensive sizes';
-    const said =
-      why ?? (cheaper === null ? 'minValues requires more instance types than there are cheaper ones' : audit);
-    ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: said });
-    return { kind: 'refused', why: said };
-  }
-
-  // 4. Commit, 5. execute: replacements are created, and the nodes marked.
+/** Commits and executes what holds up. */
+export async function carryOut(ports: Ports, gathered: Gathered, held: Replaced): Promise<DisruptOutcome> {
+  // 4. Commit: on condition that nobody has decided since the gathering.
+  const { step, candidates, input, plan } = held;
   const cause = `${step.reason}: ${step.remove.join(', ')}`;
   const claims = candidates.map(({ claim: { metadata }, node }) => {
     return { name: metadata.name, uid: metadata.uid ?? '', node: node.metadata.name };
   });
-  const committed = await commitPlan(ports, { ...gathered, input }, bought, cause, { step, claims });
+  const committed = await commitPlan(ports, { ...gathered, input }, plan, cause, { step, claims });
   if (committed.kind === 'lost') return { kind: 'lost' };
-  const { name: decision, claimNames: replacements } = committed.decision;
-  const { kept } = await execute(ports, committed.state, committed.decision);
+
+  // 5. Execute: replacements are created, and then the nodes marked.
+  const { decision, state } = committed;
+  const { kept } = await execute(ports, state, decision);
   if (kept !== null) {
     ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: kept });
-    return { kind: 'denied', decision, why: kept };
+    return { kind: 'denied', decision: decision.name, why: kept };
   }
-  const counts = decisionCounts({ reason: step.reason, candidates, replacements: replacements.length });
-  await recordLook(ports, { id: decision, counts, state: null });
+  await tellDecision(ports, gathered, held, decision);
+  const [nodes, replacements] = [candidates.length, decision.claimNames.length];
+  return { kind: 'begun', decision: decision.name, nodes, replacements };
+}
+
+type PlanWith = (changes: Partial<DisruptionPolicy>) => AuditedDisruption;
+
+/** A plan of disruption, what it was made from, and how others are made. */
+interface Planned {
+  readonly input: DisruptionInput;
+  readonly plan: AuditedDisruption;
+  readonly planWith: PlanWith;
+  readonly now: Instant;
+}
+
+/** The first step of the plan for which provisioning finds replacements; where it has none, of a smaller plan. */
+async function planHolding(
+  ports: Ports,
+  gathered: Gathered,
+  { input, plan, planWith, now }: Planned,
+): Promise<Replaced | DisruptOutcome> {
+  // Pending pods may need the very room that looks too much.
+  const before = planForPending(ports, gathered, now);
+  const goes = before.claims.length > 0 ? 'forced' : 'all';
+  if (goes === 'forced') await wake(ports, ports.now(), 'pods-before-disruption');
+  const first = goes === 'all' ? plan : forcedAmong(plan, planWith);
+  if (first.steps.length === 0) return { kind: 'waiting', for: 'nodes for pods that wait' };
+  const fixed = fixedPoolsOf(input);
+  const held = await whatHolds(
+    first,
+    (leftOut) => planWith({ goes, leftOut }),
+    (one, step) => planReplacements(ports, gathered, { plan: one, step, before, fixed }),
+    ports.now,
+  );
+  return held ?? { kind: 'idle' };
+}
+
+/** What provisioning would do now for the pods that wait. */
+function planForPending(ports: Ports, gathered: Gathered, now: Instant): Plan {
+  return makePlan(ports, gathered, withoutLeaving(gathered.input, leavingNames(gathered.snapshot), now)).plan;
+}
+
+/** What of a plan does not wait for pods that wait: nodes that must go, and that would wait for as long as pods arrive. */
+function forcedAmong(plan: AuditedDisruption, planWith: PlanWith): AuditedDisruption {
+  const [first] = plan.steps;
+  return first !== undefined && FORCED_REASONS.has(first.reason) ? plan : planWith({ goes: 'forced' });
+}
+
+function fixedPoolsOf({ provisioning: { cluster } }: DisruptionInput): ReadonlySet<string> {
+  return new Set(cluster.nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : metadata.name)));
+}
+
+async function tellPlan(ports: Ports, gathered: Gathered, plan: AuditedDisruption, now: Instant): Promise<void> {
+  await tellBreakers(ports, gathered);
+  await tellKept(ports, gathered, plan.kept);
+  await recordLook(ports, { id: '', counts: [], state: stateOf(gathered, plan, now) });
+}
+
+async function tellDecision(
+  ports: Ports,
+  gathered: Gathered,
+  { step, candidates, plan }: Replaced,
+  { name, claimNames }: Decision,
+): Promise<void> {
+  const { reason, remove, moves, saved } = step;
+  const counts = decisionCounts({ reason, candidates, replacements: claimNames.length });
+  await recordLook(ports, { id: name, counts, state: null });
   ports.log('disruption-begun', {
-    decision,
-    reason: step.reason,
-    nodes: step.remove.join(','),
-    replacements: replacements.join(','),
-    pods: step.moves.length,
-    savedMicroPerHour: step.saved,
+    decision: name,
+    reason,
+    nodes: remove.join(','),
+    replacements: claimNames.join(','),
+    pods: moves.length,
+    savedMicroPerHour: saved,
     currency: ports.catalogs.currency,
   });
-  await tellBegun(ports, gathered, { decision, step, candidates, plan: bought, claimNames: replacements });
-  return { kind: 'begun', decision, nodes: candidates.length, replacements: replacements.length };
-}
-
-function candidatesIn({ snapshot }: Gathered, { remove }: AuditedStep): ReadonlyArray<Candidate> {
-  const byNode = new Map(candidatesOf(snapshot).map((candidate) => [candidate.node.metadata.name, candidate]));
-  return remove.flatMap((name) => byNode.get(name) ?? []);
-}
-
-/**
- * What is planned for: the cluster without these nodes and those that leave. They count against limits until they go, as they may stay
- * after all; those of static pools do not, or one with as many nodes as its limit could never be brought up to date.
- */
-function inputWithout(
-  { input, snapshot }: Gathered,
-  candidates: ReadonlyArray<Candidate>,
-  beginning: Beginning,
-  now: Instant,
-): ProvisioningInput {
-  const { step, before, fixed } = beginning;
-  const held = new Set(
-    candidates.flatMap((candidate) => (fixed.has(poolOf(candidate)) ? [] : [candidate.node.metadata.name])),
-  );
-  const around = withoutLeaving(input, [...leavingNames(snapshot), ...step.remove], now, held);
-  const others = before.claims.length === 0 ? around : withoutOthers(around, beginning);
-  const planned = withoutPods(others, new Set(movesToSuccessors(beginning).map(({ uid }) => uid)));
-  const own = crowdsIn(step, withDefaultSpread(input).cluster);
-  return own.size === 0 ? planned : { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };
-}
-
-/** Pods whose place is what a pool with a fixed number of nodes makes in place of theirs: it makes that for nobody in particular. */
-function movesToSuccessors(beginning: Beginning): AuditedStep['moves'] {
-  const names = new Set(successorsIn(beginning).map(({ name }) => name));
-  return beginning.step.moves.filter(({ to }) => to.kind === 'claim' && names.has(to.name));
-}
-
-function successorsIn({ plan, step, fixed }: Beginning): ReadonlyArray<PlannedReplacement> {
-  return plan.replacements.filter(({ name, nodePool }) => step.create.includes(name) && fixed.has(nodePool));
-}
-
-function withoutPods(input: ProvisioningInput, uids: ReadonlySet<string>): ProvisioningInput {
-  const { cluster } = input;
-  return { ...input, cluster: { ...cluster, pods: cluster.pods.filter(({ uid }) => !uids.has(uid)) } };
-}
-
-/**
- * Without the pods, buffers and pools of a fixed number that provisioning is about to make nodes for: those could not be told from what
- * comes in place of the nodes that go.
- */
-function withoutOthers(around: ProvisioningInput, beginning: Beginning): ProvisioningInput {
-  const others = new Set(beginning.before.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
-  const lacking = lackingIn(beginning);
-  const { cluster } = around;
-  const nodePools = cluster.nodePools.filter(({ metadata }) => !lacking.has(metadata.name));
-  return withoutBuffers(withoutPods({ ...around, cluster: { ...cluster, nodePools } }, others));
-}
-
-/** The pools of a fixed number that provisioning is about to make nodes of. */
-function lackingIn({ before, fixed }: Beginning): ReadonlySet<string> {
-  return new Set(before.claims.flatMap(({ nodePool }) => (fixed.has(nodePool) ? [nodePool] : [])));
-}
-
-function poolOf({ node: { metadata } }: Candidate): string {
-  return metadata.labels?.[labelKey.nodePool] ?? '';
-}
-
-/** What the nodes of the step cost, micro-USD per hour: what replaces them has to cost less. */
-function priceOf({ plan: { replacements }, step }: Pick<Beginning, 'plan' | 'step'>): number {
-  const prices = new Map(replacements.map(({ name, price }) => [name, price]));
-  return step.create.reduce((sum, name) => sum + (prices.get(name) ?? 0), step.saved);
-}
-
-/** What speaks against the step now that the pods of its nodes have been planned for; null when nothing does. */
-function objection(plan: Plan, beginning: Beginning): string | null {
-  const { step, before } = beginning;
-  const { replacements } = beginning.plan;
-  const waited = new Set(before.left.map(({ pod }) => pod.uid));
-  const stranded = plan.left.filter(({ pod }) => !waited.has(pod.uid));
-  if (stranded.length > 0)
-    return `${stranded.length} pods would have no place, ${stranded[0]?.pod.name ?? ''} among them`;
-  for (const wanted of successorsIn(beginning)) {
-    const isMade = plan.claims.some(
-      ({ nodePool, offering }) => nodePool === wanted.nodePool && isSamePlace(offering, wanted),
-    );
-    if (!isMade) return `the next node of NodePool ${wanted.nodePool} would not be what its pods need`;
-  }
-  if (FORCED_REASONS.has(step.reason)) return null;
-  if (step.reason === 'Empty' && plan.claims.length > 0) return 'empty nodes need no replacement';
-  if (plan.cost > 0 && plan.cost >= priceOf(beginning)) return 'the replacements would cost as much';
-  // A plan may buy otherwise than the search thought, but it may not slide from spot to spot.
-  const bought = new Set(plan.claims.map(({ offering }) => offering.capacityType));
-  const meant = new Set(replacements.filter(({ name }) => step.create.includes(name)).map((one) => one.capacityType));
-  const unmeant = [...bought].filter((type) => !meant.has(type));
-  return unmeant.length > 0 ? `the replacement would be ${unmeant.join(', ')}` : null;
-}
-
-/**
- * Pods that nodes which go together hold back may have been planned for as if none went: then each needs a host of its own. Fewer nodes may
- * be replaced one for one; for a single one that is all that can be done.
- */
-function tooManyFor({ plan, input }: MadePlan, { step }: Beginning): string | null {
-  if ((input.crowds?.size ?? 0) === 0 || step.remove.length < 2 || plan.claims.length <= step.create.length)
-    return null;
-  return 'pods that spread over its nodes would need more new nodes at once';
-}
-
-function isSamePlace(offering: Plan['claims'][number]['offering'], wanted: PlannedReplacement): boolean {
-  return (
-    offering.instanceType === wanted.instanceType &&
-    offering.zone === wanted.zone &&
-    offering.capacityType === wanted.capacityType
-  );
+  await tellBegun(ports, gathered, { decision: name, step, candidates, plan, claimNames });
 }

@@ -1,5 +1,6 @@
 import { label } from '../../contract/names.ts';
-import { isBudgeted, nodeBudgets, type NodeBudgets } from '../../core/disruption/candidates/node-budgets.ts';
+import { nodeBudgets, type NodeBudgets } from '../../core/disruption/candidates/node-budgets.ts';
+import { isVoluntary } from '../../core/disruption/plan/disruption-reason.ts';
 import type { Candidate } from '../../core/disruption/second-look/begun.ts';
 import { instant } from '../../core/quantity/units.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
@@ -112,7 +113,7 @@ function isLeaving({ metadata }: NodeClaim): boolean {
 
 /** A node of no pool has no budgets. */
 function asksBudgets(one: Going): boolean {
-  return isBudgeted(one.reason) && poolOf(one) !== '';
+  return isVoluntary(one.reason) && poolOf(one) !== '';
 }
 
 function poolOf({ candidate }: Going): string {

@@ -1,3 +1,4 @@
+import { annotation, label } from '../../contract/names.ts';
 import { isBehind } from '../../core/disruption/brakes/rollouts.ts';
 import type { Begun, Candidate } from '../../core/disruption/second-look/begun.ts';
 import {
@@ -5,104 +6,90 @@ import {
   reasonOf,
   REPLACED_MS,
   type BegunVerdict,
+  type JudgedBegun,
   type SecondLook,
 } from '../../core/disruption/second-look/judge-begun.ts';
 import type { AuditedRemoval } from '../../core/disruption/sound-disruption.ts';
-import { bakeMsOf } from '../../kubernetes/bake-time.ts';
-import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
-import { annotation, label } from '../../contract/names.ts';
+import type { DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import { instant } from '../../core/quantity/units.ts';
-import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
-import { isTrue, toTimestamp } from '../facts/conditions.ts';
-import { eventAbout, written } from '../claims/node-claim.ts';
-import { publish } from '../tell/events.ts';
+import { bakeMsOf } from '../../kubernetes/bake-time.ts';
+import { eventAbout } from '../claims/node-claim.ts';
+import { NODES_AT_ONCE, tellFailed, unmark } from '../execute/mark.ts';
+import { claimFacts } from '../facts/claim-facts.ts';
+import { isTrue } from '../facts/conditions.ts';
 import type { Gathered } from '../gather/gather.ts';
-import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { alone, eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
+import { publish } from '../tell/events.ts';
 import { recordLook } from '../tell/record-look.ts';
 import { noteFailure } from './brakes/breaker.ts';
-import { poolOfNode, withinBudgetsNow, type Going, type WithinBudgets } from './budgets-now.ts';
-import { disruptionInput } from './disruption-input.ts';
-import type { DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import { haltRollout } from './brakes/halt-rollouts.ts';
+import { poolOfNode, type Going } from './budgets-now.ts';
 import type { DisruptOutcome } from './disrupt-outcome.ts';
-import { eventAboutNode } from '../tell/event-about.ts';
-import { NODES_AT_ONCE, tellFailed, unmark } from '../execute/mark.ts';
+import { disruptionInput, type View } from './disruption-input.ts';
+import { removalOf, removeWithinBudgets, type Removed } from './remove.ts';
 import { failureCounts } from './tell/look-figures.ts';
 
 /** Decides about every set of nodes that was begun, on the newest view: those of a set that cannot go keep none of the others. */
 export async function goOn(
   ports: Ports,
-  gathered: Gathered,
+  { gathered, rollouts }: View,
   begun: ReadonlyArray<Begun>,
-  rollouts: DisruptionPolicy['rollouts'],
 ): Promise<DisruptOutcome> {
-  // A canary that was decided on goes; where what is new does worse meanwhile, nothing goes for it.
+  // 1. Gather: what is judged from. A canary that was decided on goes; where what is new does worse meanwhile, nothing goes for it.
   const halted = new Map([...rollouts].filter(([, { kind }]) => kind === 'halted'));
   const look = await secondLook(ports, gathered, halted);
+
+  // 2. Judge anew: as if nothing had been decided. 3. Audit: nothing goes that its rules do not let go.
   const judged = begun.flatMap((one) => judgeInParts(one, look));
   tellRefusals(ports, gathered, judged);
   await tellWaiting(ports, gathered, judged);
+
+  // 4. Act: marks come off what stays before any other node goes.
+  const stayed = await takeBackStaying(ports, gathered, judged);
+  const removed = await removeWithinBudgets(ports, goingIn(judged));
+  const ended = await endOverdue(ports, removed);
+  return outcomeOf(judged, stayed, removed, ended);
+}
+
+type Judged = ReadonlyArray<JudgedBegun>;
+
+/** What has come of nodes that stay: each lost its marks, or cannot be written. */
+interface Stayed {
+  /** Nodes whose failure could not be noted: the next look takes them back. */
+  readonly unnoted: number;
+  readonly unmarked: ReadonlyArray<Settled<void>>;
+}
+
+async function takeBackStaying(ports: Ports, gathered: Gathered, judged: Judged): Promise<Stayed> {
   const takingBack = judged.flatMap(({ one, verdict }) => (verdict.kind === 'take-back' ? [{ one, verdict }] : []));
   // Before the marks come off: else a crash would forget it. What cannot be noted now is taken back by the next look.
   const noted = await eachAlone(takingBack, 1, ({ one, verdict }) =>
     noteFailed(ports, gathered, one, verdict.failed ?? 0),
   );
-  const unnoted = takingBack.flatMap(({ one }, index) => (noted[index]?.kind === 'failed' ? one.candidates : []));
-  const staying = takingBack.flatMap(({ one, verdict }, index) =>
-    noted[index]?.kind === 'failed' ? [] : one.candidates.map((candidate) => ({ candidate, why: verdict.why })),
-  );
-  const takenBack = await eachAlone(staying, NODES_AT_ONCE, ({ candidate, why }) => takeBack(ports, candidate, why));
-  const stayed = staying.map(({ candidate }) => candidate);
-  await tellFailed(ports, stayed, takenBack, 'unmark');
-  const sets = judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? [goingBy(verdict.removal, one)] : []));
-  const { going, removed, held, ended } = await removeWithinBudgets(ports, sets);
+  const unnoted = takingBack.filter((_, index) => noted[index]?.kind === 'failed');
   for (const [index, { one }] of takingBack.entries()) {
     const why = noted[index];
     const claim = one.candidates[0]?.claim.metadata.name ?? '';
     if (why?.kind === 'failed') ports.log('disruption-step-refused', { claim, step: 'note', why: why.error.message });
   }
-  const failed = [...takenBack, ...removed].filter(({ kind }) => kind === 'failed').length + unnoted.length;
-  // What nobody lets us finish is no reason for others to wait.
-  if (ended === 0 && failed === going.length + staying.length + unnoted.length) {
-    const waiting = judged.flatMap(({ verdict }) => waitsFor(verdict));
-    return {
-      kind: 'waiting',
-      for: [
-        ...waiting,
-        ...new Set(held.map(({ why }) => why)),
-        ...(failed === 0 ? [] : [`${failed} nodes that cannot be written`]),
-      ].join('; '),
-    };
-  }
-  return {
-    kind: 'finished',
-    removed: removed.filter((one) => one.kind === 'done' && one.answer).length,
-    takenBack: takenBack.filter(({ kind }) => kind === 'done').length + ended,
-  };
+  const staying = takingBack.flatMap(({ one, verdict }, index) =>
+    noted[index]?.kind === 'failed' ? [] : one.candidates.map((candidate) => ({ candidate, why: verdict.why })),
+  );
+  const unmarked = await eachAlone(staying, NODES_AT_ONCE, ({ candidate, why }) => takeBack(ports, candidate, why));
+  const candidates = staying.map(({ candidate }) => candidate);
+  await tellFailed(ports, candidates, unmarked, 'unmark');
+  return { unnoted: unnoted.reduce((sum, { one }) => sum + one.candidates.length, 0), unmarked };
 }
 
-/** What has come of nodes that are to go. */
-interface Removed {
-  readonly going: ReadonlyArray<Going>;
-  /** Of each of them. */
-  readonly removed: ReadonlyArray<Settled<boolean>>;
-  readonly held: WithinBudgets['held'];
-  /** How many stay after all, as ten minutes were not enough. */
-  readonly ended: number;
+/** What is deleted: the nodes that the audit lets go, and no others. */
+function goingIn(judged: Judged): ReadonlyArray<ReadonlyArray<Going>> {
+  return judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? [goingBy(verdict.removal, one)] : []));
 }
 
-/** Deletes what budgets let go now. What they hold, or what may not be deleted, is tried again by the next looks, for ten minutes. */
-async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<ReadonlyArray<Going>>): Promise<Removed> {
-  const { going, held } = await withinBudgetsNow(ports, sets);
-  const removed = await eachAlone(going, NODES_AT_ONCE, ({ candidate }) => remove(ports, candidate));
-  const candidates = going.map(({ candidate }) => candidate);
-  await tellFailed(ports, candidates, removed, 'remove');
-  for (const { one, why } of held) {
-    ports.log('disruption-step-refused', { claim: one.candidate.claim.metadata.name, step: 'remove', why });
-  }
+/** What budgets hold, or may not be deleted, is tried again by the next looks, for ten minutes; returns how many stay then. */
+async function endOverdue(ports: Ports, { going, removed, held }: Removed): Promise<number> {
   const failed = going.filter((_, index) => removed[index]?.kind === 'failed');
   const isOverdue = ({ sinceMs }: Going): boolean => ports.now() >= sinceMs + REPLACED_MS;
   for (const { candidate } of failed.filter(isOverdue)) await noteDecision(ports, candidate);
@@ -110,7 +97,30 @@ async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<ReadonlyArr
   const ends = await eachAlone(overdue, NODES_AT_ONCE, ({ candidate }) =>
     takeBack(ports, candidate, 'it could not be removed within 10 minutes'),
   );
-  return { going, removed, held, ended: ends.filter(({ kind }) => kind === 'done').length };
+  return ends.filter(({ kind }) => kind === 'done').length;
+}
+
+function outcomeOf(
+  judged: Judged,
+  { unnoted, unmarked }: Stayed,
+  { going, removed, held }: Removed,
+  ended: number,
+): DisruptOutcome {
+  const failed = [...unmarked, ...removed].filter(({ kind }) => kind === 'failed').length + unnoted;
+  // What nobody lets us finish is no reason for others to wait.
+  if (ended === 0 && failed === going.length + unmarked.length + unnoted) {
+    const waits = [
+      ...judged.flatMap(({ verdict }) => waitsFor(verdict)),
+      ...new Set(held.map(({ why }) => why)),
+      ...(failed === 0 ? [] : [`${failed} nodes that cannot be written`]),
+    ];
+    return { kind: 'waiting', for: waits.join('; ') };
+  }
+  return {
+    kind: 'finished',
+    removed: removed.filter((one) => one.kind === 'done' && one.answer).length,
+    takenBack: unmarked.filter(({ kind }) => kind === 'done').length + ended,
+  };
 }
 
 /** Takes the marks off a node that stays after all. */
@@ -125,7 +135,6 @@ async function noteDecision(ports: Ports, candidate: Candidate): Promise<void> {
   if (decision !== null) await alone(() => noteFailure(ports, [poolOfNode(candidate)], decision));
 }
 
-/** What is deleted: the nodes that the audit lets go, and no others. */
 function goingBy({ nodes }: AuditedRemoval, { candidates, sinceMs }: Begun): ReadonlyArray<Going> {
   const reasons = new Map(nodes.map(({ name, reason }) => [name, reason]));
   return candidates.flatMap((candidate) => {
@@ -154,11 +163,7 @@ async function secondLook(ports: Ports, gathered: Gathered, halted: DisruptionPo
 }
 
 /** A removal that its audit refuses is a bug of ours: it is logged with what is wrong. */
-function tellRefusals(
-  { log }: Ports,
-  { snapshot }: Gathered,
-  judged: ReadonlyArray<{ readonly one: Begun; readonly verdict: BegunVerdict }>,
-): void {
+function tellRefusals({ log }: Ports, { snapshot }: Gathered, judged: Judged): void {
   for (const { one, verdict } of judged) {
     if (verdict.kind !== 'refused') continue;
     log('removal-refused', {
@@ -194,10 +199,8 @@ async function haltFailed(ports: Ports, { snapshot }: Gathered, { candidates, re
     const failed = own.find((claim) => poolOf(claim) === name && hasFailedItself(claim));
     if (failed === undefined) continue;
     // One pool, as a rule.
-    // oxlint-disable-next-line no-await-in-loop
     const pool = await ports.kubernetes.get('NodePool', { name, namespace: null });
     if (pool === null || bakeMsOf(pool.metadata) === null) continue;
-    // oxlint-disable-next-line no-await-in-loop
     await haltRollout(ports, pool, `the machine of NodeClaim ${failed.metadata.name} did not become a node`);
   }
 }
@@ -216,11 +219,7 @@ function hasFailedItself({ metadata, status }: Candidate['claim']): boolean {
 }
 
 /** On replacements that are not initialized yet, once each. */
-async function tellWaiting(
-  ports: Ports,
-  { snapshot }: Gathered,
-  judged: ReadonlyArray<{ readonly one: Begun; readonly verdict: BegunVerdict }>,
-): Promise<void> {
+async function tellWaiting(ports: Ports, { snapshot }: Gathered, judged: Judged): Promise<void> {
   const names = new Set(judged.flatMap(({ one, verdict }) => (verdict.kind === 'wait' ? one.replacements : [])));
   const waiting = snapshot.nodeClaims.filter(
     ({ metadata, status }) => names.has(metadata.name) && !isTrue(status?.conditions, 'Initialized'),
@@ -230,54 +229,6 @@ async function tellWaiting(
     const { uid = '' } = claim.metadata;
     if (!ports.told.isNews(`${uid}/readiness`, ports.now(), REPLACED_MS)) continue;
     // At most a handful, and each once.
-    // oxlint-disable-next-line no-await-in-loop
     await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionWaitingReadiness', message), ports.now());
   }
-}
-
-/** The decision that the node goes by, as `disruption-begun` has it. */
-function removalOf({ claim: { metadata } }: Candidate): string | null {
-  return metadata.annotations?.[annotation.disruption] ?? null;
-}
-
-/**
- * Does the claim still say that it is to go, by the decision that was judged, and is its node closed? What was judged may be old: an
- * execution that was held up would remove a node that another has taken the marks off, and that has pods again.
- */
-async function isStillMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
-  const { claim, node } = candidate;
-  const current = await ports.kubernetes.get('NodeClaim', { name: claim.metadata.name, namespace: null });
-  if (current === null || current.metadata.uid !== claim.metadata.uid) return false;
-  if (removalOf({ claim: current, node }) !== removalOf(candidate)) return false;
-  const closed = await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null });
-  return isTrue(current.status?.conditions, 'DisruptionReason') && isDisrupted(closed);
-}
-
-/**
- * From here it drains: see `terminate`. Of another claim of that name nothing is removed, nor of one that is not marked any more. A sick
- * node is not asked for patience: as in Karpenter its deadline is now.
- */
-async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
-  const { claim, node } = candidate;
-  if (!(await isStillMarked(ports, candidate))) return false;
-  const { name, uid } = claim.metadata;
-  const reason = reasonOf(claim) ?? '';
-  if (reason === 'Unhealthy') {
-    const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
-    written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { annotations } }), name);
-  }
-  const told = 'DisruptionTerminating';
-  const about = [
-    eventAboutNode(node, 'Normal', told, `Disrupting Node: ${reason}`),
-    eventAbout(claim, 'Normal', told, `Disrupting NodeClaim: ${reason}`),
-  ];
-  for (const note of about) {
-    // Two, in Karpenter's order.
-    // oxlint-disable-next-line no-await-in-loop
-    await publish(ports.kubernetes, note, ports.now());
-  }
-  await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
-  await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
-  ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });
-  return true;
 }

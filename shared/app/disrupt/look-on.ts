@@ -24,7 +24,6 @@ export async function lookOn(ports: Ports, { untilMs, tell }: LookingOn): Promis
   for (;;) {
     const startedMs = ports.now();
     // Each look sees what the one before has done.
-    // oxlint-disable-next-line no-await-in-loop
     const outcome = await disrupt(ports);
     const text = JSON.stringify(outcome);
     if (text !== told) tell(outcome);
@@ -32,7 +31,6 @@ export async function lookOn(ports: Ports, { untilMs, tell }: LookingOn): Promis
     const endedMs = ports.now();
     const pauseMs = Math.max(PAUSE_MS, PAUSE_PER_LOOK * (endedMs - startedMs));
     if (!isUnderWay(outcome) || endedMs + pauseMs > untilMs) return;
-    // oxlint-disable-next-line no-await-in-loop
     await ports.sleep(pauseMs);
   }
 }

@@ -8,7 +8,6 @@ export async function despiteRivals<Answer>(work: () => Promise<Answer>): Promis
   for (let attempt = 1; ; attempt++) {
     try {
       // Each try reads what the last one lost to.
-      // oxlint-disable-next-line no-await-in-loop
       return await work();
     } catch (error) {
       if (!(error instanceof LostRaceError) || attempt === ATTEMPTS_MAX) throw error;

@@ -131,7 +131,6 @@ async function createClaims(
   let hinted = Promise.resolve();
   for (let start = 0; start < numbered.length; start += HINTED_TOGETHER) {
     // Each group is made as long as the decision is ours to execute.
-    // oxlint-disable-next-line no-await-in-loop
     if (await isOver(ports, state)) return hinted.then(() => null);
     const together = numbered.slice(start, start + HINTED_TOGETHER);
     const creating = eachAlone(together, CREATIONS_AT_ONCE, async ({ planned, name }): Promise<Outcome> => {
@@ -143,7 +142,6 @@ async function createClaims(
     const before = state;
     const goingOn =
       start === 0 ? before : alone(() => ports.ledger.goOn(before)).then((heard) => orElse(heard, before));
-    // oxlint-disable-next-line no-await-in-loop
     const [created, , heard] = await Promise.all([creating, hinted, goingOn]);
     state = heard;
     const group = together.map(({ name, planned: { nodePool } }, index): Made => {

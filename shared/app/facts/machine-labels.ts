@@ -4,17 +4,17 @@ import { nodeLabels } from '../../core/launch/node-labels.ts';
 import type { Labels, NodeClaim } from '../../kubernetes/manifest.ts';
 
 /** What a machine is, or is to be. */
-export type Place = Pick<Offering, 'zone' | 'capacityType'> & { readonly instanceType: string };
+export type OfferingName = Pick<Offering, 'zone' | 'capacityType'> & { readonly instanceType: string };
 
-/** The labels of a claim with such a machine, of which `own` are its own. Of a size that is not in `types` all but the place is unknown. */
-export function labelsWith(types: ReadonlyArray<InstanceType>, place: Place, own: Labels): Labels {
-  const type = types.find(({ name }) => name === place.instanceType);
+/** The labels of a claim with such a machine, of which `own` are its own. Of a size that is not in `types` all but the offering is unknown. */
+export function labelsWith(types: ReadonlyArray<InstanceType>, offering: OfferingName, own: Labels): Labels {
+  const type = types.find(({ name }) => name === offering.instanceType);
   return {
-    ...(type === undefined ? {} : nodeLabels(type, place)),
+    ...(type === undefined ? {} : nodeLabels(type, offering)),
     ...own,
-    [label.instanceType]: place.instanceType,
-    [label.zone]: place.zone,
-    [label.capacityType]: place.capacityType,
+    [label.instanceType]: offering.instanceType,
+    [label.zone]: offering.zone,
+    [label.capacityType]: offering.capacityType,
   };
 }
 
@@ -24,19 +24,19 @@ export function labelsWith(types: ReadonlyArray<InstanceType>, place: Place, own
  */
 export function ownLabels({ metadata }: NodeClaim, types: ReadonlyArray<InstanceType>): Labels {
   const { labels = {} } = metadata;
-  const planned = plannedPlaceOf({ metadata });
+  const planned = plannedOfferingOf({ metadata });
   if (planned === null) return labels;
   const promised = labelsWith(types, planned, {});
   return Object.fromEntries(Object.entries(labels).filter(([key, value]) => promised[key] !== value));
 }
 
 /** As the annotation on claims has it. */
-export function renderPlace({ instanceType, zone, capacityType }: Place): string {
+export function renderOffering({ instanceType, zone, capacityType }: OfferingName): string {
   return `${instanceType}/${zone}/${capacityType}`;
 }
 
 /** What a claim was planned as; null when it was made by somebody else. */
-export function plannedPlaceOf({ metadata }: Pick<NodeClaim, 'metadata'>): Place | null {
+export function plannedOfferingOf({ metadata }: Pick<NodeClaim, 'metadata'>): OfferingName | null {
   const [instanceType, zone, capacityType] = metadata.annotations?.[annotation.plannedOffering]?.split('/') ?? [];
   if (instanceType === undefined || zone === undefined || !isCapacityType(capacityType)) return null;
   return { instanceType, zone, capacityType };

@@ -1,7 +1,7 @@
 import type { FollowedObject } from '../../contract/messages/messages.ts';
 import { annotation } from '../../contract/names.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
-import { isReserved } from '../../kubernetes/reserved-taint.ts';
+import { isDedicated } from '../../kubernetes/dedicated-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
@@ -152,7 +152,7 @@ async function followJoined(
   if (registered.kind !== 'registered') return registered;
   const { draft, node: joined } = registered;
   const outcome =
-    joined !== null && isReserved(joined)
+    joined !== null && isDedicated(joined)
       ? await keepNode(ports, draft, joined, podEventMs)
       : await useNode(ports, draft, joined, podEventMs);
   await noteRegistration(ports, claim, { kind: 'registered' });
@@ -207,7 +207,7 @@ async function followRegistered(
   if (wasNeverReady(ports, draft.claim, node)) {
     return fail(ports, draft.claim, 'InitializationTimeout', 'its node has not become ready within 15 minutes');
   }
-  if (!isReserved(node)) return useNode(ports, draft, node, podEventMs);
+  if (!isDedicated(node)) return useNode(ports, draft, node, podEventMs);
   const opened = await openNode(ports, draft.claim, node);
   if (opened.kind === 'opened') return useNode(ports, draft, opened.node, podEventMs);
   await keepNode(ports, draft, node, podEventMs);

@@ -1,6 +1,6 @@
 import { annotation, label } from '../../contract/names.ts';
 import { poolsByProvider } from '../../contract/own-class.ts';
-import { isReserved, reservedValue } from '../../kubernetes/reserved-taint.ts';
+import { isDedicated, dedicationIn } from '../../kubernetes/dedicated-taint.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../../core/model/device-templates.ts';
@@ -26,7 +26,7 @@ import { withoutEvicted } from './without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { knownDecision } from './known-decision.ts';
-import { type SharingClaim, sharedPlaces } from './reservations.ts';
+import { type SharingClaim, sharedPlaces } from './dedications.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
 import { readSnapshot } from './read-snapshot.ts';
@@ -156,15 +156,15 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
     const comers = heirsOf(own, nodeNameOf(claim), snapshot, taken);
     const successors = comers.waiting.map(({ uid }) => uid);
     const node = nodes.get(nodeNameOf(claim)) ?? null;
-    if (successors.length > 0 && isReserved(node)) heirs.set(claim.metadata.name, successors);
+    if (successors.length > 0 && isDedicated(node)) heirs.set(claim.metadata.name, successors);
     if (comers.unborn === 0) noteKept(kept, node, { claim, movers: own.length });
     const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
     const inFlight = { pods, instanceType, zone, capacityType };
-    const reservation = decision.reservations?.[index] ?? claim.metadata.name;
-    if (reservation !== claim.metadata.name) {
+    const dedication = decision.reservations?.[index] ?? claim.metadata.name;
+    if (dedication !== claim.metadata.name) {
       const { name } = claim.metadata;
       const places = planned.pods.length;
-      sharing.push({ name, node: nodeNameOf(claim), reservation, places, claim: inFlight, decision });
+      sharing.push({ name, node: nodeNameOf(claim), dedication, places, claim: inFlight, decision });
     }
     return [[claim.metadata.name, inFlight] as const];
   });
@@ -179,7 +179,7 @@ function noteKept(
   node: Node | null,
   { claim, movers }: { readonly claim: NodeClaim; readonly movers: number },
 ): void {
-  const value = reservedValue(node);
+  const value = dedicationIn(node);
   if (node === null || value === null) return;
   const isForMovers = node.metadata.labels?.[label.initialized] === 'true' && movers > 0;
   if (isForMovers || isShut(claim)) kept.set(node.metadata.name, { claim, value });
@@ -200,7 +200,7 @@ function isSettled(claim: NodeClaim, nodes: ReadonlyMap<string, Node>, now: numb
   if (claim.metadata.deletionTimestamp !== undefined) return true;
   const registered = conditionOf(claim.status?.conditions, 'Registered');
   const node = nodes.get(nodeNameOf(claim));
-  if (registered?.status !== 'True' || node === undefined || isReserved(node)) return false;
+  if (registered?.status !== 'True' || node === undefined || isDedicated(node)) return false;
   return now - (Date.parse(registered.lastTransitionTime ?? '') || 0) > SETTLING_MS;
 }
 

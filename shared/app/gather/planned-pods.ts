@@ -3,7 +3,7 @@ import type { NodeClaim, Taint, Toleration } from '../../kubernetes/manifest.ts'
 import { RetryableError, TerminalError } from '../../ports/errors.ts';
 import type { Decision } from '../../ports/store.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
-import { isWaiting, podsOfReservation } from './reservations.ts';
+import { isWaiting, podsOfDedication } from './dedications.ts';
 import { knownDecision } from './known-decision.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { latestReadable } from './read-snapshot.ts';
@@ -28,7 +28,7 @@ export async function decisionOf(ports: Ports, claim: NodeClaim): Promise<Decisi
 }
 
 /** Whom a claim's node is kept for. */
-export interface Reservation {
+export interface Dedication {
   /** The taint's value, which the pods' toleration names. */
   readonly value: string;
   /** The pods that the claim was made for; none when no decision made it. */
@@ -37,7 +37,7 @@ export interface Reservation {
   readonly sharedIn: Decision | null;
 }
 
-export async function reservationOf(ports: Ports, claim: NodeClaim): Promise<Reservation> {
+export async function dedicationOf(ports: Ports, claim: NodeClaim): Promise<Dedication> {
   const { name } = claim.metadata;
   const decision = await decisionOf(ports, claim);
   const index = decision?.claimNames.indexOf(name) ?? -1;
@@ -54,15 +54,15 @@ export async function letMissingIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  reservation: Reservation,
+  dedication: Dedication,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  const { pods, sharedIn } = reservation;
-  if (sharedIn === null && pods.length <= ASKED_MAX) return letIn(ports, claim, nodeName, reservation);
+  const { pods, sharedIn } = dedication;
+  if (sharedIn === null && pods.length <= ASKED_MAX) return letIn(ports, claim, nodeName, dedication);
   const there = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
   const placed = new Set(there.map(({ metadata }) => metadata.uid));
-  if (sharedIn !== null) return letMatesIn(ports, claim, nodeName, { ...reservation, sharedIn }, placed);
+  if (sharedIn !== null) return letMatesIn(ports, claim, nodeName, { ...dedication, sharedIn }, placed);
   const missing = pods.filter(({ uid }) => !placed.has(uid));
-  return letIn(ports, claim, nodeName, { ...reservation, pods: missing });
+  return letIn(ports, claim, nodeName, { ...dedication, pods: missing });
 }
 
 /** As many of those who wait as have not come yet, those first that the node was made for: each place is anybody's of them. */
@@ -70,24 +70,23 @@ async function letMatesIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  reservation: Reservation & { readonly sharedIn: Decision },
+  dedication: Dedication & { readonly sharedIn: Decision },
   placed: ReadonlySet<string>,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  const { pods } = reservation;
-  const mates = podsOfReservation(reservation.sharedIn, reservation.value);
+  const { pods } = dedication;
+  const mates = podsOfDedication(dedication.sharedIn, dedication.value);
   const missing = pods.length - mates.filter(({ uid }) => placed.has(uid)).length;
   if (missing <= 0) return [];
   const snapshot = await latestReadable(ports);
   if (snapshot === null)
-    return letIn(ports, claim, nodeName, { ...reservation, pods: pods.filter(({ uid }) => !placed.has(uid)) });
+    return letIn(ports, claim, nodeName, { ...dedication, pods: pods.filter(({ uid }) => !placed.has(uid)) });
   const waiting = new Set(snapshot.pods.filter(isWaiting).map(({ uid }) => uid));
   const own = new Set(pods.map(({ uid }) => uid));
   const next = [...pods, ...mates.filter(({ uid }) => !own.has(uid))].filter(({ uid }) => waiting.has(uid));
   for (let asked = 0; asked < Math.min(next.length, MATES_ASKED_MAX); asked += missing) {
     const some = next.slice(asked, asked + missing);
     // Each answer decides whether others are asked.
-    // oxlint-disable-next-line no-await-in-loop
-    const entered = await enterOrNominate(ports, claim, nodeName, { ...reservation, pods: some });
+    const entered = await enterOrNominate(ports, claim, nodeName, { ...dedication, pods: some });
     if (entered.waiting.length + entered.refused.length > 0) return entered.waiting;
   }
   // The snapshot is a moment old, and all nodes ask the same ones first: others wait still.
@@ -98,7 +97,7 @@ async function letMatesIn(
 const MATES_ASKED_MAX = 8;
 
 /**
- * Lets those pods of a reservation that still wait pass it, by a toleration of exactly that taint, and
+ * Lets those pods of a dedication that still wait pass it, by a toleration of exactly that taint, and
  * returns them. A pod that must not be changed (a policy or our rights forbid it) is nominated and not returned: nothing
  * is gained by keeping room that it cannot take. Doing it twice changes nothing.
  */
@@ -106,18 +105,18 @@ export async function letIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  reservation: Pick<Reservation, 'value' | 'pods'>,
+  dedication: Pick<Dedication, 'value' | 'pods'>,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  return (await enterOrNominate(ports, claim, nodeName, reservation)).waiting;
+  return (await enterOrNominate(ports, claim, nodeName, dedication)).waiting;
 }
 
 async function enterOrNominate(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  reservation: Pick<Reservation, 'value' | 'pods'>,
+  dedication: Pick<Dedication, 'value' | 'pods'>,
 ): Promise<Entered> {
-  const entered = await enter(ports, claim, nodeName, reservation);
+  const entered = await enter(ports, claim, nodeName, dedication);
   await nominate(ports, nodeName, entered.refused);
   return entered;
 }
@@ -133,9 +132,9 @@ export async function enter(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  { value, pods: planned }: Pick<Reservation, 'value' | 'pods'>,
+  { value, pods: planned }: Pick<Dedication, 'value' | 'pods'>,
 ): Promise<Entered> {
-  const passage = { ...reservedAs(value), operator: 'Equal' };
+  const passage = { ...dedicatedAs(value), operator: 'Equal' };
   const settled = await eachAlone(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, passage, pod));
   // Of one that could not be read nobody knows: the next look asks again.
   const entries = settled.map((one): Entry => (one.kind === 'done' ? one.answer : { kind: 'waits' }));
@@ -153,18 +152,18 @@ export async function enter(
 }
 
 /**
- * The claim's pods of a shared reservation may pass it as soon as its machine is on the way: whichever the scheduler tries next takes
+ * The claim's pods of a shared dedication may pass it as soon as its machine is on the way: whichever the scheduler tries next takes
  * the first node that is ready. Those of one that is not shared are let in with the node's registration.
  */
 export async function letMatesInEarly(ports: Ports, claim: NodeClaim): Promise<void> {
-  if (!ports.reservesNodes) return;
-  const reservation = await reservationOf(ports, claim);
-  if (reservation.sharedIn !== null) await letIn(ports, claim, nodeNameOf(claim), reservation);
+  if (!ports.dedicatesNodes) return;
+  const dedication = await dedicationOf(ports, claim);
+  if (dedication.sharedIn !== null) await letIn(ports, claim, nodeNameOf(claim), dedication);
 }
 
-/** The taint that keeps a node's room for the pods of a reservation. */
-export function reservedAs(value: string): Taint {
-  return { ...taint.reserved, value };
+/** The taint that keeps a node's room for the pods of a dedication. */
+export function dedicatedAs(value: string): Taint {
+  return { ...taint.dedicated, value };
 }
 
 /** `waits`: it may come, and has not been bound; `placed`: it needs the room no more; `refused`: it may not be changed. */
@@ -175,7 +174,6 @@ async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod):
   const key = podKeyOf(planned);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     // Each try reads what the last one lost to.
-    // oxlint-disable-next-line no-await-in-loop
     const pod = await ports.kubernetes.get('Pod', key);
     if (pod === null || !isStillWaiting(pod, planned)) return { kind: 'placed' };
     const tolerations = pod.spec.tolerations ?? [];
@@ -183,7 +181,6 @@ async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod):
     const { uid, resourceVersion } = pod.metadata;
     const patch = { metadata: { uid, resourceVersion }, spec: { tolerations: [...tolerations, passage] } };
     try {
-      // oxlint-disable-next-line no-await-in-loop
       const outcome = await ports.kubernetes.patch('Pod', key, patch);
       if (outcome.kind === 'written') return { kind: 'waits' };
       if (outcome.kind === 'not-found') return { kind: 'placed' };

@@ -34,7 +34,7 @@ export interface Ports {
   /** Which nodes go of our own accord, as the settings say. */
   readonly disruption: DisruptionSettings;
   /** Is a new node kept for its planned pods until they have come? Else they are only nominated to it. */
-  readonly reservesNodes: boolean;
+  readonly dedicatesNodes: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Resolves so many milliseconds from now. */

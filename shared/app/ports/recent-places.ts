@@ -1,6 +1,6 @@
 import type { InFlightClaim } from '../../core/model/provisioning-input.ts';
 import type { Plan } from '../../core/model/plan.ts';
-import { claimOfVm } from '../facts/node-name.ts';
+import { claimOfVm } from '../../contract/vm-name.ts';
 
 /**
  * Where this process's last plan put pods that no decision names: onto nodes that are on their way for others. While that holds, a

@@ -19,7 +19,7 @@ export async function letSpareIn(
   { snapshot, input, kept }: Gathered,
   { nominations }: Pick<Plan, 'nominations'>,
 ): Promise<void> {
-  if (kept.size === 0 || !ports.reservesNodes) return;
+  if (kept.size === 0 || !ports.dedicatesNodes) return;
   const waiting = new Set(snapshot.pods.flatMap(({ uid, nodeName }) => (nodeName === null ? [uid] : [])));
   const placed = new Set(nominations.flatMap((one) => one.pods.map(({ uid }) => uid)));
   // Where pods are that this plan places nowhere: they stay, or nothing may evict them and they are planned for when it is time.

@@ -2,7 +2,7 @@ import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { conditionOf, isTrue } from '../facts/conditions.ts';
-import { claimOfVm } from '../facts/node-name.ts';
+import { claimOfVm } from '../../contract/vm-name.ts';
 import type { Ports } from '../ports/ports.ts';
 import { tellWaitingPods } from './tell-waiting-pods.ts';
 

@@ -2,7 +2,7 @@ import type { FollowedObject } from '../../contract/messages/messages.ts';
 import { digest } from '../../contract/digest.ts';
 import { annotation, finalizer, label } from '../../contract/names.ts';
 import { isOwnClass, isOwnPool } from '../../contract/own-class.ts';
-import { isReserved } from '../../kubernetes/reserved-taint.ts';
+import { isDedicated } from '../../kubernetes/dedicated-taint.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Condition, Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { InventoryItem } from '../../ports/cloud.ts';
@@ -12,7 +12,8 @@ import { judgeConsolidatable, lastPodEvent } from '../follow/judge/consolidatabl
 import { findDrift } from '../follow/judge/drift.ts';
 import { toNodeClass } from '../gather/gather.ts';
 import { hintObjects } from '../ports/hint-objects.ts';
-import { claimOfVm, nodeNameOf } from '../facts/node-name.ts';
+import { claimOfVm } from '../../contract/vm-name.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
 
 /** What a sweep has read. */
@@ -143,7 +144,7 @@ function lastChangeMs({ metadata, status }: Followable): number {
 
 /** A node that is kept for some is to be opened to all: in use as it is where it is kept for pods that move, nobody else says so. */
 function isAtRest({ metadata, status }: Followable, node: Node | null): boolean {
-  return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready') && !isReserved(node);
+  return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready') && !isDedicated(node);
 }
 
 /**

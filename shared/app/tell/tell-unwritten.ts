@@ -1,5 +1,6 @@
-import type { WriteOutcome } from '../../ports/kubernetes.ts';
-import { eachAlone, type Settled } from '../ports/in-parallel.ts';
+import type { Kind, WriteOutcome } from '../../ports/kubernetes.ts';
+import { LostRaceError, RefusedError } from '../../ports/errors.ts';
+import { alone, eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 import { tellDenied } from './tell-denied.ts';
 
@@ -16,4 +17,21 @@ export async function tellUnwritten(
     if (one.kind === 'failed') ports.log('status-not-written', { name: names[index] ?? '', why: one.error.message });
     else if (one.answer?.kind === 'refused') await tellDenied(ports, one.answer.refusal);
   });
+}
+
+/**
+ * Writes the status of an object, which nothing waits for: where it cannot be written, the log says so, and people hear by whose
+ * word. Throws only where somebody else wrote at the same time and `write` throws for that: what was judged is old then.
+ */
+export async function statusIfPossible(
+  ports: Ports,
+  { kind, name }: { readonly kind: Kind; readonly name: string },
+  write: () => Promise<WriteOutcome<unknown> | null>,
+): Promise<void> {
+  const written = await alone(write);
+  if (written.kind === 'failed' && written.error instanceof LostRaceError) throw written.error;
+  await tellUnwritten(ports, [name], [written]);
+  if (written.kind === 'failed' && written.error instanceof RefusedError) {
+    await tellDenied(ports, written.error.refusal, [{ kind, key: { name, namespace: null } }]);
+  }
 }

@@ -24,9 +24,7 @@ export async function sendInBatches<Message, Filled extends Batch<Message>>(
   for (const message of messages) {
     if (batch.tryAddMessage(message)) continue;
     // One after the other: the first of them are of the first objects.
-    // oxlint-disable-next-line no-await-in-loop
     await sender.sendMessages(batch);
-    // oxlint-disable-next-line no-await-in-loop
     batch = await sender.createMessageBatch();
     if (!batch.tryAddMessage(message)) throw new Error('a message is larger than the queue takes');
   }

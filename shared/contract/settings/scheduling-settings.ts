@@ -65,7 +65,7 @@ export function ignoresDevices({ IGNORE_DRA_REQUESTS: text }: Pick<Settings, 'IG
 }
 
 /** Is a new node kept for its planned pods until they have come? Throws as `readPolicy` does. */
-export function reservesNodes({ RESERVE_NODES: text }: Pick<Settings, 'RESERVE_NODES'>): boolean {
+export function dedicatesNodes({ RESERVE_NODES: text }: Pick<Settings, 'RESERVE_NODES'>): boolean {
   return oneOf('RESERVE_NODES', text, ['true', 'false']) === 'true';
 }
 

@@ -14,7 +14,7 @@ export interface SnapshotHeader {
 }
 
 /** The version of the format. A parser refuses others; fields it does not know it leaves aside. */
-export const snapshotFormat = 1;
+export const SNAPSHOT_FORMAT = 1;
 
 interface Content {
   readonly cluster: string;
@@ -32,7 +32,7 @@ interface Content {
 export function encodeSnapshot(content: Content): Uint8Array {
   const { header } = content;
   const parts = [
-    `"format":${snapshotFormat}`,
+    `"format":${SNAPSHOT_FORMAT}`,
     `"cluster":${JSON.stringify(content.cluster)}`,
     `"version":${JSON.stringify(header.version)}`,
     `"takenAtMs":${header.takenAtMs}`,

@@ -1,5 +1,5 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { snapshotFormat, type SnapshotHeader } from './encode.ts';
+import { SNAPSHOT_FORMAT, type SnapshotHeader } from './encode.ts';
 import { flag, isRecord, list, needed, number, object, record, text, type Field } from './reduced/field.ts';
 import { podFlag } from './pod-table.ts';
 import { listName, objectResources, objectTables, type ObjectResource, type ReducedObject } from './reduced/reduced.ts';
@@ -29,14 +29,14 @@ export interface Snapshot extends SnapshotHeader, ObjectLists {
 }
 
 /** Largest snapshot we unpack, in bytes: ten times what 150,000 pods on 5,000 nodes take. More is not a snapshot. */
-const largestBytes = 512 * 1024 * 1024;
+const LARGEST_BYTES = 512 * 1024 * 1024;
 
 /** Reads what `encode` wrote. Throws TypeError naming what is wrong with it, for any bytes whatever. */
 export function parseSnapshot(bytes: Uint8Array): Snapshot {
   const raw = unpack(bytes);
   if (!isRecord(raw)) throw wrong('the whole', 'is not an object');
-  if (raw['format'] !== snapshotFormat) {
-    throw wrong('format', `is ${JSON.stringify(raw['format'])}, this version reads ${snapshotFormat}`);
+  if (raw['format'] !== SNAPSHOT_FORMAT) {
+    throw wrong('format', `is ${JSON.stringify(raw['format'])}, this version reads ${SNAPSHOT_FORMAT}`);
   }
   const specs = readAll(raw, 'specs', podSpec);
   const shapes = readAll(raw, 'shapes', shape(specs));
@@ -65,7 +65,7 @@ function unpack(bytes: Uint8Array): unknown {
   try {
     // Gzip is read too, for snapshots made where zstd is missing.
     const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-    const unpacked = (isGzip ? gunzipSync : zstdDecompressSync)(bytes, { maxOutputLength: largestBytes });
+    const unpacked = (isGzip ? gunzipSync : zstdDecompressSync)(bytes, { maxOutputLength: LARGEST_BYTES });
     return JSON.parse(unpacked.toString('utf8'));
   } catch (error) {
     throw wrong('the whole', `cannot be unpacked: ${error instanceof Error ? error.message : String(error)}`);

@@ -38,11 +38,11 @@ export interface PodRow {
 /** Bits of a pod's flags, in memory and on the wire. */
 export const podFlag = { unschedulable: 1, deleting: 2, running: 4, ready: 8, gated: 16, placedByOwner: 32 } as const;
 
-const none = -1;
-const uidBytes = 16;
+const NONE = -1;
+const UID_BYTES = 16;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Rows to begin with; columns double when they are full. */
-const firstRows = 256;
+const FIRST_ROWS = 256;
 
 interface Columns {
   shape: Int32Array;
@@ -66,7 +66,7 @@ function columnsOf(rows: number): Columns {
     createdAt: new Float64Array(rows),
     startedAt: new Float64Array(rows),
     deletionAt: new Float64Array(rows),
-    uid: new Uint8Array(rows * uidBytes),
+    uid: new Uint8Array(rows * UID_BYTES),
   };
 }
 
@@ -110,7 +110,7 @@ export class PodTable {
   readonly #free: Array<number> = [];
   readonly #oddUids = new Map<number, string>();
   readonly #order = createRowOrder((row) => this.#keys[row] ?? '');
-  #columns = columnsOf(firstRows);
+  #columns = columnsOf(FIRST_ROWS);
 
   /** Adds a pod or replaces what was known of it. */
   put(key: string, shape: ReducedShape, facts: PodFacts, sync: number): PodChange {
@@ -160,7 +160,7 @@ export class PodTable {
     for (const row of this.#order.sorted()) {
       shown.row = row;
       shown.key = this.#keys[row] ?? '';
-      shown.shape = columns.shape[row] ?? none;
+      shown.shape = columns.shape[row] ?? NONE;
       shown.createdAtMs = columns.createdAt[row] ?? 0;
       shown.nodeName = this.#nodeName(columns.node[row]);
       shown.nominatedNodeName = this.#nodeName(columns.nominated[row]);
@@ -182,14 +182,14 @@ export class PodTable {
   copyUid(row: number, target: Uint8Array, offset: number): string | null {
     const odd = this.#oddUids.get(row);
     if (odd !== undefined) return odd;
-    target.set(this.#columns.uid.subarray(row * uidBytes, (row + 1) * uidBytes), offset);
+    target.set(this.#columns.uid.subarray(row * UID_BYTES, (row + 1) * UID_BYTES), offset);
     return null;
   }
 
   #take(key: string): number {
     const row = this.#free.pop() ?? this.#keys.length;
     if (row >= this.#columns.shape.length) this.#columns = grown(this.#columns);
-    this.#columns.shape[row] = none;
+    this.#columns.shape[row] = NONE;
     this.#rows.set(key, row);
     this.#keys[row] = key;
     this.#order.add(row);
@@ -197,13 +197,13 @@ export class PodTable {
   }
 
   #nodeName(id: number | undefined): string | null {
-    return id === undefined || id === none ? null : this.#nodes.textOf(id);
+    return id === undefined || id === NONE ? null : this.#nodes.textOf(id);
   }
 
   #stateAt(row: number): PodState {
     const flags = this.#columns.flags[row] ?? 0;
     const nodeName = this.#nodeName(this.#columns.node[row]);
-    const isFree = nodeName === null && this.#columns.nominated[row] === none;
+    const isFree = nodeName === null && this.#columns.nominated[row] === NONE;
     const placedByOwner = (flags & podFlag.placedByOwner) !== 0;
     return {
       key: this.#keys[row] ?? '',
@@ -217,7 +217,7 @@ export class PodTable {
   /** Writes a row; true when it says what it said before. */
   #write(row: number, shape: ReducedShape, facts: PodFacts): boolean {
     const columns = this.#columns;
-    const take = (node: string | null): number => (node === null ? none : this.#nodes.take(node));
+    const take = (node: string | null): number => (node === null ? NONE : this.#nodes.take(node));
     // Take before release: what stays in use keeps its number.
     const values: ReadonlyArray<readonly [Int32Array | Uint8Array | Float64Array, number]> = [
       [columns.shape, this.#takeShape(shape)],
@@ -228,7 +228,7 @@ export class PodTable {
       [columns.startedAt, facts.startedAtMs ?? 0],
       [columns.deletionAt, facts.deletionAtMs ?? 0],
     ];
-    const isNew = columns.shape[row] === none;
+    const isNew = columns.shape[row] === NONE;
     const same = !isNew && values.every(([column, value]) => column[row] === value) && this.#uidAt(row) === facts.uid;
     if (!isNew) this.#release(row);
     for (const [column, value] of values) column[row] = value;
@@ -237,10 +237,10 @@ export class PodTable {
   }
 
   #release(row: number): void {
-    this.#releaseShape(this.#columns.shape[row] ?? none);
+    this.#releaseShape(this.#columns.shape[row] ?? NONE);
     for (const column of [this.#columns.node, this.#columns.nominated]) {
-      const id = column[row] ?? none;
-      if (id !== none) this.#nodes.release(id);
+      const id = column[row] ?? NONE;
+      if (id !== NONE) this.#nodes.release(id);
     }
   }
 
@@ -263,14 +263,14 @@ export class PodTable {
   #uidAt(row: number): string {
     const odd = this.#oddUids.get(row);
     if (odd !== undefined) return odd;
-    const hex = Buffer.from(this.#columns.uid.buffer, row * uidBytes, uidBytes).toString('hex');
+    const hex = Buffer.from(this.#columns.uid.buffer, row * UID_BYTES, UID_BYTES).toString('hex');
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
 
   #setUid(row: number, uid: string): void {
     if (uuid.test(uid)) {
       this.#oddUids.delete(row);
-      this.#columns.uid.set(Buffer.from(uid.replaceAll('-', ''), 'hex'), row * uidBytes);
+      this.#columns.uid.set(Buffer.from(uid.replaceAll('-', ''), 'hex'), row * UID_BYTES);
     } else this.#oddUids.set(row, uid);
   }
 }

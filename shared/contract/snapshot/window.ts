@@ -13,14 +13,14 @@ export type PendingWindow =
   | { readonly kind: 'elapsed' };
 
 /** Silence that ends a batch, and the longest a batch may grow. Karpenter's `batchIdleDuration` and `batchMaxDuration`. */
-export const batchIdleMs = 1_000;
-export const batchLongestMs = 10_000;
+export const BATCH_IDLE_MS = 1_000;
+export const BATCH_LONGEST_MS = 10_000;
 
 /** Whoever creates several pods creates the second of them within milliseconds. */
-export const aloneIdleMs = 300;
+export const ALONE_IDLE_MS = 300;
 
 /** Creation times are whole seconds, rounded down. */
-const creationStepMs = 1_000;
+const CREATION_STEP_MS = 1_000;
 
 /**
  * Says whether to wait. A batch is the newest run of pending pods with no silence between them, so that pods that have
@@ -54,14 +54,14 @@ function endOfBatch(
   let oldest = newest;
   let pods = 0;
   for (const { createdAtMs } of newestFirst) {
-    if (oldest - createdAtMs > batchIdleMs) break;
+    if (oldest - createdAtMs > BATCH_IDLE_MS) break;
     oldest = createdAtMs;
     pods += 1;
   }
   // The API server's clock and the relay's may differ: then the creation time is all there is.
-  const lastCameMs = Math.max(newest, Math.min(newest + creationStepMs - 1, snapshot.takenAtMs));
+  const lastCameMs = Math.max(newest, Math.min(newest + CREATION_STEP_MS - 1, snapshot.takenAtMs));
   const isAlone = pods === 1 && last !== undefined && !hasKnownOwner(snapshot, last);
-  return Math.min(lastCameMs + (isAlone ? aloneIdleMs : batchIdleMs), oldest + batchLongestMs);
+  return Math.min(lastCameMs + (isAlone ? ALONE_IDLE_MS : BATCH_IDLE_MS), oldest + BATCH_LONGEST_MS);
 }
 
 /** Is it known how many pods its owner wants? Here, that is more than there are. */

@@ -6,7 +6,7 @@ import { fixedLabels } from '../offerings/compile-pool.ts';
 import { byCodeUnit, chooseValue, toRules } from '../rules/label-rule.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import type { PlannedReplacement } from './plan/disruption-plan.ts';
-import type { Ends } from './search/ends.ts';
+import type { Ends } from './steps/ends.ts';
 
 /**
  * The cluster as it is once all has come to `ends` and nothing else has changed: nodes that go are gone, new ones are complete

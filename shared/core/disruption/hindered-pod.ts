@@ -1,8 +1,8 @@
 import type { LeftReason } from '../model/left-reason.ts';
 import { opensIn } from '../telling/reasons/explain.ts';
 import { reasonsFor } from '../telling/tell-plan.ts';
-import type { Arena, Place } from './search/arena.ts';
-import { hasPlace, whileGone } from './search/pour.ts';
+import type { Arena, Slot } from './search/arena.ts';
+import { hasRoomFor, whileGone } from './search/reschedule.ts';
 
 /** A pod for which a node that has to go stays, and per NodePool the rule that keeps it off a new node of it. */
 export interface HinderedPod {
@@ -14,15 +14,15 @@ export interface HinderedPod {
  * The first pod of a node, largest first, that has no room on the nodes that are there and for which no NodePool can launch one, whatever it
  * gives up of what it prefers. Null where each could go by itself. Changes nothing.
  */
-export function hinderedPod(arena: Arena, place: Place): HinderedPod | null {
+export function hinderedPod(arena: Arena, slot: Slot): HinderedPod | null {
   const { workspace } = arena;
-  return whileGone(arena, place, () => {
-    for (const { shape } of place.own) {
+  return whileGone(arena, slot, () => {
+    for (const { shape } of slot.own) {
       const facts = arena.shapes.get(shape);
       const need = facts?.needs.at(-1);
-      const pod = place.node?.moving.find((one) => one.shape === shape);
+      const pod = slot.node?.moving.find((one) => one.shape === shape);
       if (facts === undefined || pod === undefined) continue;
-      if (need !== undefined && hasPlace(arena, facts, need)) continue;
+      if (need !== undefined && hasRoomFor(arena, facts, need)) continue;
       if (need !== undefined && workspace.pools.some((state) => opensIn(workspace, state, need))) continue;
       const namespace = workspace.input.cluster.shapes[shape]?.namespace ?? '';
       return { pod: `${namespace}/${pod.name}`, refusals: reasonsFor(workspace, [pod]).get(shape) ?? [] };

@@ -1,46 +1,32 @@
-import { microUsdPerHour, type MicroUsdPerHour } from '../quantity/units.ts';
+import { moveShares, settleDisruptionCosts } from './search/disruption-costs.ts';
+import type { MicroUsdPerHour } from '../quantity/units.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import type { JudgedNode } from './candidates/judged-node.ts';
-import type { ClusterCost, DisruptionPlan, DisruptionStep, PlannedMove } from './plan/disruption-plan.ts';
-import type { DisruptionReason } from './plan/disruption-reason.ts';
 import { keptReasons } from './kept-nodes.ts';
-import type { Place } from './search/arena.ts';
-import type { Ends } from './search/ends.ts';
-import type { Replay } from './steps/replay.ts';
-import type { RawStep, Sequence } from './steps/sequence.ts';
+import type { DisruptionPlan, KeptNode } from './plan/disruption-plan.ts';
+import type { DisruptionReason } from './plan/disruption-reason.ts';
+import type { Course } from './read-round.ts';
+import { costOf } from './steps/cluster-cost.ts';
+import type { Ordered } from './until-ordered.ts';
 
-interface Parts {
-  readonly nodes: ReadonlyArray<JudgedNode>;
-  readonly ends: Ends;
-  readonly replay: Replay;
-  readonly ordered: Sequence;
-  readonly lowerBound: MicroUsdPerHour;
+/** The plan, told as data: the steps, and why every other node stays. */
+export function toPlan(course: Course, ordered: Ordered, lowerBound: MicroUsdPerHour): DisruptionPlan {
+  const { round, steps, replacements, after } = ordered;
+  const [eligible, before] = [eligibleOf(round.nodes), costOf(round.nodes)];
+  return { steps, replacements, kept: keptIn(course, ordered), eligible, before, after, lowerBound };
 }
 
-/** The plan, told as data. */
-export function toPlan({ nodes, ends, replay, ordered, lowerBound }: Parts): DisruptionPlan {
-  const names = new Map([...replay.created].map(([name, place]) => [place, name]));
-  const steps = ordered.steps.map((step) => toStep(step, ends, names, replay));
-  const made = new Set(steps.flatMap(({ create }) => create));
-  const replacements = [...ends.created.values()].filter(({ name }) => made.has(name));
+function keptIn({ input, pools }: Course, { round, steps, dropped }: Ordered): ReadonlyArray<KeptNode> {
+  settleDisruptionCosts(round.arena, moveShares(input.policy, pools));
+  const reasons = keptReasons(round.arena, new Set(dropped));
   const removed = new Set(steps.flatMap(({ remove }) => remove));
-  const reasons = keptReasons(replay.arena, new Set(ordered.dropped));
-  const kept = nodes
+  return round.nodes
     .filter(({ name }) => !removed.has(name))
-    .map((node) => ({
-      node: node.name,
-      nodePool: node.nodePool?.metadata.name ?? null,
-      reason:
-        node.verdict.kind === 'stays'
-          ? node.verdict.reason
-          : (reasons.get(node.name) ?? { kind: 'nothing-cheaper' as const }),
-    }))
+    .map(({ name, nodePool, verdict }): KeptNode => {
+      const reason = verdict.kind === 'stays' ? verdict.reason : reasons.get(name);
+      return { node: name, nodePool: nodePool?.metadata.name ?? null, reason: reason ?? { kind: 'nothing-cheaper' } };
+    })
     .toSorted((a, b) => byCodeUnit(a.node, b.node));
-  const before = costOf(nodes);
-  const stays = costOf(nodes.filter(({ name }) => !removed.has(name)));
-  const bought = replacements.reduce((sum, { price }) => sum + price, 0);
-  const after = { nodes: stays.nodes + replacements.length, cost: microUsdPerHour(stays.cost + bought) };
-  return { steps, replacements, kept, eligible: eligibleOf(nodes), before, after, lowerBound };
 }
 
 function eligibleOf(nodes: ReadonlyArray<JudgedNode>): DisruptionPlan['eligible'] {
@@ -49,40 +35,4 @@ function eligibleOf(nodes: ReadonlyArray<JudgedNode>): DisruptionPlan['eligible'
     if (verdict.kind !== 'stays') counts[verdict.reason] = (counts[verdict.reason] ?? 0) + 1;
   }
   return counts;
-}
-
-/** Nodes of NodePools only, as far as prices are known. */
-function costOf(nodes: ReadonlyArray<JudgedNode>): ClusterCost {
-  const own = nodes.filter(({ nodePool }) => nodePool !== null);
-  return { nodes: own.length, cost: microUsdPerHour(own.reduce((sum, { price }) => sum + (price?.plain ?? 0), 0)) };
-}
-
-function toStep(
-  { reason, remove, create }: RawStep,
-  { homes }: Ends,
-  names: ReadonlyMap<Place, string>,
-  { arena }: Replay,
-): DisruptionStep {
-  const created = new Set(names.values());
-  const shapes = arena.workspace.input.cluster.shapes;
-  const moves = remove.flatMap(({ node }) =>
-    (node?.moving ?? []).map((pod): PlannedMove => {
-      const home = homes.get(pod.uid) ?? '';
-      return {
-        pod: `${shapes[pod.shape]?.namespace ?? ''}/${pod.name}`,
-        uid: pod.uid,
-        from: node?.name ?? '',
-        to: { kind: created.has(home) ? 'claim' : 'node', name: home },
-      };
-    }),
-  );
-  const plain = (places: ReadonlyArray<Place>): number =>
-    places.reduce((sum, { node, offer }) => sum + (node?.price?.plain ?? offer?.plainPrice ?? 0), 0);
-  return {
-    reason,
-    remove: remove.flatMap(({ node }) => node?.name ?? []).toSorted(byCodeUnit),
-    create: create.flatMap((place) => names.get(place) ?? []),
-    moves: moves.toSorted((a, b) => byCodeUnit(a.from, b.from) || byCodeUnit(a.pod, b.pod)),
-    saved: plain(remove) - plain(create),
-  };
 }

@@ -19,11 +19,11 @@ export function withinQuota(plan: Plan, input: ProvisioningInput): Plan {
   return { ...plan, claims, cost: plainCostOf(claims), weighed };
 }
 
-type Place = Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>;
+type OfferingName = Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>;
 
 interface Tally {
   /** Undefined where quota is not known. */
-  readonly useOf: (pool: string, place: Place) => QuotaUse | undefined;
+  readonly useOf: (pool: string, offering: OfferingName) => QuotaUse | undefined;
   /** By name of quota: cores of claims that the cloud has not counted. */
   readonly taken: Map<string, number>;
 }

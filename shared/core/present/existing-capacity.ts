@@ -59,7 +59,7 @@ export function existingCapacity(
 }
 
 function isKept({ initialized, presentTaints }: ExistingCapacity): boolean {
-  return initialized && presentTaints.some(({ key }) => key === RESERVED);
+  return initialized && presentTaints.some(({ key }) => key === DEDICATED);
 }
 
 /** Nodes joined with their claims, and the claims without a node. A claim and its node share provider id or name. */
@@ -187,7 +187,7 @@ function toCapacity(
   const name = nameOf(machine);
   const presentTaints = presentTaintsOf(machine);
   const taints = initialized
-    ? presentTaints.filter(({ key }) => key !== RESERVED)
+    ? presentTaints.filter(({ key }) => key !== DEDICATED)
     : withoutStarting(presentTaints, machine, input.cluster);
   const used = usedOn(usage, name);
   const free = new Map(allocatable);
@@ -213,7 +213,7 @@ function toCapacity(
 }
 
 /** A replacement is in use before the successors of those that move have come: it goes by itself there too. */
-const RESERVED = 'nodewright.dev/reserved';
+const DEDICATED = 'nodewright.dev/reserved';
 
 function nameOf({ node, claim }: Machine): string {
   return (node ?? claim)?.metadata.name ?? '';

@@ -47,7 +47,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     planner: planProvisioning,
     disruptionPlanner: planDisruption,
-    reservesNodes: true,
+    dedicatesNodes: true,
     now: () => STARTED_MS + Math.round(performance.now()),
     kubernetes,
     definitions: { nodePool: () => Promise.resolve(pool), nodeClass: () => Promise.resolve(null) },

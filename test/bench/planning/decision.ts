@@ -142,7 +142,6 @@ async function measure(file: string, load: Load, isWhole: boolean): Promise<void
   for (let run = 0; run <= WARM_RUNS; run++) {
     const ports = portsInMemory(bytes, load.types, load.pool);
     // One after the other: they are to be timed.
-    // oxlint-disable-next-line no-await-in-loop
     runs.push(await (isWhole ? whole(ports) : inStages(ports, load)));
   }
   const [cold, ...warm] = runs;

@@ -102,7 +102,6 @@ for (const kind of wanted.split(',')) {
   for (const count of pods.split(',').map(Number)) {
     const all: Array<Measured> = [];
     // One after the other: each is timed.
-    // oxlint-disable-next-line no-await-in-loop
     for (const seed of seeds.split(',').map(Number)) all.push(await measure(kind, count, seed));
     const gaps = all.map(({ gap }) => gap);
     const proved = gaps.filter((gap) => gap < 1e-9).length;

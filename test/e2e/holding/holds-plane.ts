@@ -93,7 +93,7 @@ export async function startHoldsPlane(assets: string, folder: string, care: () =
   const clock = { aheadMs: 0 };
   const now = () => Date.now() + clock.aheadMs;
   const shared = await createPorts(controlPlane.kubeconfigPath, now);
-  const ports = (): Ports => ({ ...shared, reservesNodes: care() === 'reserve' });
+  const ports = (): Ports => ({ ...shared, dedicatesNodes: care() === 'reserve' });
   await until('the pool is ready', () =>
     follow(shared, { kind: 'NodePool', name: 'default' }).then(
       () => true,
@@ -162,7 +162,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     planner: planProvisioning,
     disruptionPlanner: planDisruption,
-    reservesNodes: true,
+    dedicatesNodes: true,
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
     turns: createTurns(),
@@ -264,11 +264,9 @@ async function joinOne(ports: Ports, claim: NodeClaim): Promise<void> {
 async function followToItsEnd(ports: Ports, name: string): Promise<void> {
   for (let look = 0; look < LOOKS_MAX; look++) {
     // Each look depends on the one before.
-    // oxlint-disable-next-line no-await-in-loop
     const step = await follow(ports, { kind: 'NodeClaim', name });
     if (step.kind === 'ended') throw new Error(`${name} has ended: ${step.why}`);
     if (step.kind === 'next' || step.lookAgainMs === null) return;
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(Math.max(0, step.lookAgainMs - ports.now()));
   }
   throw new Error(`${name} was looked at ${LOOKS_MAX} times and is not at rest`);
@@ -333,9 +331,7 @@ async function clear(connection: Connection): Promise<void> {
 async function until(what: string, done: () => Promise<boolean>): Promise<void> {
   for (let poll = 0; poll < POLLS_MAX; poll++) {
     // Each look depends on what happened since the last.
-    // oxlint-disable-next-line no-await-in-loop
     if (await done()) return;
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(POLL_MS);
   }
   throw new Error(`waited in vain until ${what}`);

@@ -70,16 +70,12 @@ describe.skipIf(earlier === null)(
         const changes = (async () => {
           while (!load.signal.aborted) {
             // One change after the other.
-            // oxlint-disable-next-line no-await-in-loop
             await world.api.patch(`${DEPLOYMENTS}/steady`, 'merge', { spec: { replicas: 2 + draw.below(12) } });
-            // oxlint-disable-next-line no-await-in-loop
             await sleep(500 + draw.below(1_500));
           }
         })();
         for (const version of ['now', 'earlier', 'now']) {
-          // oxlint-disable-next-line no-await-in-loop
           await sleep(4_000);
-          // oxlint-disable-next-line no-await-in-loop
           await replaceBy(version);
         }
         await sleep(4_000);

@@ -162,7 +162,6 @@ async function hindered(): Promise<ReadonlyArray<string>> {
 
 async function said(world: World, ...events: ReadonlyArray<string>): Promise<void> {
   for (const event of events) {
-    // oxlint-disable-next-line no-await-in-loop
     await world.until(
       `the log has ${event}`,
       () => world.lines.some((line) => line.includes(`"event":"${event}"`)),

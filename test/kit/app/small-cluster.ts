@@ -159,7 +159,7 @@ export function smallCluster() {
     disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
     planner: planProvisioning,
     disruptionPlanner: planDisruption,
-    reservesNodes: true,
+    dedicatesNodes: true,
     now,
     // Whoever waits does so until the test says otherwise.
     sleep: () => new Promise<void>(() => undefined),

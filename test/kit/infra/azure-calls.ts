@@ -122,7 +122,6 @@ export async function actionsOfCalls(
     if (given === undefined) throw new Error(`${nameOf(call)} is new: say in ARGUMENTS what it is given`);
     const owner = (call.group === '' ? client : client[call.group]) as Readonly<Record<string, Operation>>;
     // One after the other: what is noted belongs to the call that was made last.
-    // oxlint-disable-next-line no-await-in-loop
     await run(owner, call.operation, given);
     const [first] = noted;
     if (first === undefined) throw new Error(`${nameOf(call)} sent no request`);

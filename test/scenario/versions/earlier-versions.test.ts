@@ -68,15 +68,12 @@ describe.each(versions)('what version %s has left', (version) => {
     const { ports, claims, azure, server, clock, stateOf, conditionOf } = takenOver(recorded);
     for (let round = 0; round < 5; round++) {
       // One look after the other, as they come.
-      // oxlint-disable-next-line no-await-in-loop
       await followAll(ports, [
         ...claimsNamed(claims),
         { kind: 'NodePool', name: 'general' },
         { kind: 'AKSNodeClass', name: 'default' },
       ]);
-      // oxlint-disable-next-line no-await-in-loop
       expect((await provision(ports)).kind).toMatch(/^(idle|expected)$/);
-      // oxlint-disable-next-line no-await-in-loop
       await disrupt(ports);
       clock.advance(10_000);
     }

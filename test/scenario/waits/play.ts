@@ -56,9 +56,7 @@ export async function passWithoutMessages(
     clock.advance(startMs + minute * MINUTE_MS + AFTER_MINUTE_MS - clock.now());
     for (const timer of running) {
       // As they come.
-      // oxlint-disable-next-line no-await-in-loop
       await act(timer, cluster.ports);
-      // oxlint-disable-next-line no-await-in-loop
       await deliver();
     }
     if (isDone()) return minute + 1;
@@ -112,7 +110,6 @@ function deliveryTo({ ports, clock, sent }: Played['cluster']): () => Promise<vo
   return async () => {
     for (const { kind, body } of takeNew()) {
       // One after the other, so that each play is the same every time.
-      // oxlint-disable-next-line no-await-in-loop
       await (kind === 'pods' ? deliverPodsTo(worker, context, [body]) : deliverObjectsTo(worker, context, body));
     }
     takeNew();

@@ -493,7 +493,7 @@ export class Laws {
       const { name } = other.metadata;
       if (name === claim.metadata.name || this.#isGivenUp(other) || removed.has(name)) continue;
       if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
-      if (this.#reservationOf(other) !== other.metadata.name) continue;
+      if (this.#dedicationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       if (twice.length > this.#stepInto(claim, other) + this.#inPlaceOf(other)) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
@@ -524,16 +524,16 @@ export class Laws {
   }
 
   /**
-   * Where claims share a reservation no place is anybody's: no more of their pods are planned again than have no place left. Those that
+   * Where claims share a dedication no place is anybody's: no more of their pods are planned again than have no place left. Those that
    * are gone by now, or have just come to other nodes, count as if they waited, as they may have done so when the plan was made.
    */
   #checkShared(claim: Stored, pods: ReadonlySet<string>): void {
     const { server, timeline } = this.#parts;
     const hasJustCome = (uid: string): boolean =>
       timeline.now() - (this.#boundMs.get(uid) ?? Number.NEGATIVE_INFINITY) < SEEN_MS;
-    const reservationOn = (node: string): string | null => {
+    const dedicationOn = (node: string): string | null => {
       const other = server.get('nodeclaims', node.replace(/^aks-/, ''));
-      return other === null ? null : this.#reservationOf(other);
+      return other === null ? null : this.#dedicationOf(other);
     };
     const nodeOf = new Map(server.list('pods').map(({ metadata, spec }) => [metadata.uid, spec?.['nodeName']]));
     const kept = server.list('nodeclaims').filter((other) => {
@@ -541,13 +541,13 @@ export class Laws {
       if (name === claim.metadata.name || this.#isGivenUp(other)) return false;
       return !this.#letsPodsIn(name) && !this.#isSmaller(name) && !this.#isBroken(other);
     });
-    const own = this.#reservationOf(claim);
-    for (const [reservation, group] of Map.groupBy(kept, (other) => this.#reservationOf(other))) {
-      const mates = this.#mates(group[0], reservation);
-      if (reservation === own || mates.length === 0 || group.some((other) => this.#isLost(other))) continue;
+    const own = this.#dedicationOf(claim);
+    for (const [dedication, group] of Map.groupBy(kept, (other) => this.#dedicationOf(other))) {
+      const mates = this.#mates(group[0], dedication);
+      if (dedication === own || mates.length === 0 || group.some((other) => this.#isLost(other))) continue;
       const unbound = mates.filter((uid) => {
         const node: string | undefined = nodeOf.get(uid);
-        return node === undefined || (hasJustCome(uid) && reservationOn(node) !== reservation);
+        return node === undefined || (hasJustCome(uid) && dedicationOn(node) !== dedication);
       });
       const left = group.map((other) => {
         const node = `aks-${other.metadata.name}`;
@@ -557,7 +557,7 @@ export class Laws {
       const again = unbound.filter((uid) => nodeOf.get(uid) === undefined && pods.has(uid)).length;
       const homeless = Math.max(0, unbound.length - left.reduce((sum, places) => sum + places, 0));
       if (again > homeless) {
-        this.#break(`${again} pods of reservation ${reservation} are planned again, ${homeless} of them have no place`);
+        this.#break(`${again} pods of dedication ${dedication} are planned again, ${homeless} of them have no place`);
       }
     }
   }
@@ -568,17 +568,17 @@ export class Laws {
   }
 
   /** By what value the claim's node is kept for its pods. */
-  #reservationOf(claim: Stored): string {
+  #dedicationOf(claim: Stored): string {
     const { decision, index } = this.#placeIn(claim);
     return decision?.reservations?.[index] ?? claim.metadata.name;
   }
 
-  /** The pods of a reservation that several claims share. */
-  #mates(claim: Stored | undefined, reservation: string): ReadonlyArray<string> {
+  /** The pods of a dedication that several claims share. */
+  #mates(claim: Stored | undefined, dedication: string): ReadonlyArray<string> {
     const decision = this.#parts.decisionOf(claim?.metadata.annotations?.[annotation.decision] ?? '');
-    if (decision === null || reservation === claim?.metadata.name) return [];
+    if (decision === null || dedication === claim?.metadata.name) return [];
     return decision.plan.claims.flatMap(({ pods }, index) =>
-      decision.reservations?.[index] === reservation ? pods.map(({ uid }) => uid) : [],
+      decision.reservations?.[index] === dedication ? pods.map(({ uid }) => uid) : [],
     );
   }
 
@@ -605,7 +605,7 @@ export class Laws {
   #letsPodsIn(claim: string): boolean {
     const node = this.#parts.server.get('nodes', `aks-${claim}`);
     const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
-    return node !== null && !taints.some(({ key }) => key === taint.unregistered.key || key === taint.reserved.key);
+    return node !== null && !taints.some(({ key }) => key === taint.unregistered.key || key === taint.dedicated.key);
   }
 
   /** Has the claim's machine turned out smaller than it was planned? What does not fit any more is planned again. */

@@ -229,11 +229,9 @@ export class Simulation {
   async runUntilQuiet(minutes: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       // One after the other.
-      // oxlint-disable-next-line no-await-in-loop
       if (!(await this.runUntilSettled(minutes))) return false;
       const [fromMs, toMs] = [this.timeline.now(), this.timeline.now() + 2 * MINUTE];
       if (!this.#refusals.some(({ untilMs }) => untilMs > fromMs && untilMs <= toMs)) return true;
-      // oxlint-disable-next-line no-await-in-loop
       await this.#run(2 * MINUTE);
     }
     return true;

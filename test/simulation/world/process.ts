@@ -129,7 +129,7 @@ export class Process {
           outside.log(this.name, 'disruption-plan-refused', { finding: `${finding.rule}: ${finding.text}` });
         return plan;
       },
-      reservesNodes: true,
+      dedicatesNodes: true,
       now: this.now,
       sleep: (ms) => outside.timeline.sleep(ms),
       kubernetes,

@@ -2,7 +2,7 @@ import { copyJson, equalJson, isObject, type Json, textAt } from '../json.ts';
 import { badRequest, StatusError } from '../status-error.ts';
 
 /** More operations than the API server takes in one patch. */
-const maxOperations = 10_000;
+const MAX_OPERATIONS = 10_000;
 
 function unescape(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
@@ -105,8 +105,8 @@ function applyOperation(document: Json, operation: Json): Json {
 /** Applies an RFC 6902 patch; the answer is new. Throws Invalid for paths that are missing and tests that fail. */
 export function applyJsonPatch(document: Json, patch: Json): Json {
   if (!Array.isArray(patch)) throw badRequest('a json patch must be a list of operations');
-  if (patch.length > maxOperations) {
-    throw new StatusError(413, 'RequestEntityTooLarge', `a json patch may hold ${maxOperations} operations at most`);
+  if (patch.length > MAX_OPERATIONS) {
+    throw new StatusError(413, 'RequestEntityTooLarge', `a json patch may hold ${MAX_OPERATIONS} operations at most`);
   }
   let result = copyJson(document);
   for (const operation of patch) result = applyOperation(result, operation);

@@ -18,7 +18,7 @@ export interface ApiRequest {
 }
 
 /** The API server's own limit on request bodies. */
-const maxBodyBytes = 3 * 1024 * 1024;
+const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 /** Reads the request; throws 413 for a body over 3 MiB. */
 export async function readApiRequest(incoming: IncomingMessage): Promise<ApiRequest> {
@@ -26,8 +26,8 @@ export async function readApiRequest(incoming: IncomingMessage): Promise<ApiRequ
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBodyBytes) {
-      throw new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
+    if (size > MAX_BODY_BYTES) {
+      throw new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
     }
     chunks.push(chunk);
   }

@@ -98,7 +98,7 @@ function readScalar(type: string, value: bigint | Buffer): Json | undefined {
 }
 
 /** Deeper than any kind's messages; stops hostile input. */
-const maxDepth = 60;
+const MAX_DEPTH = 60;
 
 function readValue(type: string, value: bigint | Buffer, depth: number): Json {
   const scalar = readScalar(type, value);
@@ -130,7 +130,7 @@ function isLeftOut(name: string, value: Json): boolean {
 
 function readMessage(type: string, bytes: Buffer, depth: number): JsonObject {
   const known = messages[type];
-  if (known === undefined || depth > maxDepth) throw badRequest(`cannot read the protobuf message ${type}`);
+  if (known === undefined || depth > MAX_DEPTH) throw badRequest(`cannot read the protobuf message ${type}`);
   const made: JsonObject = {};
   for (const { number, value } of readFields(bytes)) {
     const field = known.find(([own]) => own === number);

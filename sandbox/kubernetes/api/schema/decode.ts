@@ -16,7 +16,7 @@ interface Walk {
 }
 
 /** Nothing in a real object nests deeper; stops hostile input before the stack ends. */
-const maxDepth = 100;
+const MAX_DEPTH = 100;
 
 const goNames: Readonly<Partial<Record<ValueType, string>>> = {
   text: 'string',
@@ -62,7 +62,7 @@ function decodeObject(value: JsonObject, node: SchemaNode, path: string, walk: W
 }
 
 function decodeValue(value: Json, node: SchemaNode, path: string, walk: Walk): Json {
-  if (path.length > 4096 || path.split('.').length > maxDepth) throw badRequest('the object nests too deeply');
+  if (path.length > 4096 || path.split('.').length > MAX_DEPTH) throw badRequest('the object nests too deeply');
   if (!accepts[node.type](value)) {
     if (!walk.typed) return value;
     const want = goNames[node.type] ?? node.type;

@@ -51,7 +51,7 @@ interface Collection {
 }
 
 /** The store starts here, so that no client mistakes the first revision for "0: any". */
-const firstRevision = 100;
+const FIRST_REVISION = 100;
 
 /** Changes are dropped in blocks of a quarter of the limit, so that dropping costs little per change. */
 function trim(collection: Collection, limit: number): void {
@@ -130,8 +130,8 @@ export function createStore(historyLimit: number): Store {
   const collections = new Map<string, Collection>();
   const listeners: Listeners = new Map();
   const tell = createTeller(listeners);
-  let revision = firstRevision;
-  let forgotten = firstRevision - 1;
+  let revision = FIRST_REVISION;
+  let forgotten = FIRST_REVISION - 1;
 
   const collectionOf = (storage: string): Collection => {
     const found = collections.get(storage);

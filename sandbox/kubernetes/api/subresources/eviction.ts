@@ -13,7 +13,7 @@ const budgets = 'poddisruptionbudgets.policy';
 const refusal = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 /** Disrupted pods that a budget remembers at most, as in the API server. */
-const maxDisruptedPods = 2000;
+const MAX_DISRUPTED_PODS = 2000;
 
 function refused(message: string, retryAfterSeconds: number): StatusError {
   const causes: Array<Json> = [{ reason: 'DisruptionBudget', message }];
@@ -59,7 +59,7 @@ function spendBudget(state: ApiState, { key, object }: Stored, podName: string):
   }
   const allowed = numberAt(object, 0, 'status', 'disruptionsAllowed');
   const disrupted = objectAt(object, 'status', 'disruptedPods');
-  if (Object.keys(disrupted).length > maxDisruptedPods) {
+  if (Object.keys(disrupted).length > MAX_DISRUPTED_PODS) {
     throw refused('DisruptedPods map too big - too many evictions not confirmed by PDB controller', 0);
   }
   if (allowed <= 0) {

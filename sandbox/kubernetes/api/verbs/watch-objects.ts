@@ -37,13 +37,13 @@ export function createOpenWatches(): OpenWatches {
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /** Without traffic a bookmark goes out this often. Source: the API server's watch cache, about once a minute. */
-const bookmarkMs = 60_000;
+const BOOKMARK_MS = 60_000;
 
 /** The API server ends watches after 30 to 60 minutes when the client does not say. */
-const defaultTimeoutSeconds = 1800;
+const DEFAULT_TIMEOUT_SECONDS = 1800;
 
 /** A client that reads slower than this many bytes behind is cut off, as the API server cuts off slow watchers. */
-const maxBacklogBytes = 256 * 1024 * 1024;
+const MAX_BACKLOG_BYTES = 256 * 1024 * 1024;
 
 /** The last event made for watchers of plain objects: all of them want the same one after the other. */
 let lastPlain: { readonly object: JsonObject; readonly key: string; readonly line: Buffer } | null = null;
@@ -163,7 +163,7 @@ function startOf(state: ApiState, storage: string, query: URLSearchParams): Star
 
 function timeoutMs(query: URLSearchParams): number {
   const seconds = Number(query.get('timeoutSeconds') ?? '0');
-  return (Number.isFinite(seconds) && seconds > 0 ? seconds : defaultTimeoutSeconds) * 1000;
+  return (Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_TIMEOUT_SECONDS) * 1000;
 }
 
 function follow(watcher: Watcher, query: URLSearchParams, watches: OpenWatches): void {
@@ -181,7 +181,7 @@ function follow(watcher: Watcher, query: URLSearchParams, watches: OpenWatches):
   cleanups.push(
     state.store.subscribe(resource.storage, (change) => {
       sendChange(watcher, change);
-      if (response.writableLength > maxBacklogBytes) end();
+      if (response.writableLength > MAX_BACKLOG_BYTES) end();
     }),
     watches.add(resource.name, (expire) => {
       if (expire) response.write(errorLine(0, state.store.revision()));
@@ -190,7 +190,7 @@ function follow(watcher: Watcher, query: URLSearchParams, watches: OpenWatches):
   );
   const wantsBookmarks = isTrue(query, 'allowWatchBookmarks');
   const bookmarkLater = (): void => {
-    cancelBookmark = state.clock.after(bookmarkMs, () => {
+    cancelBookmark = state.clock.after(BOOKMARK_MS, () => {
       response.write(bookmarkLine(watcher, state.store.revision(), false));
       bookmarkLater();
     });

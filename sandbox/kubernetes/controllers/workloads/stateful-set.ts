@@ -37,7 +37,7 @@ async function reconcile(context: ControllerContext, control: PodControl, set: S
 }
 
 /** One step: the lowest ordinal that is missing, else the highest too many, else the highest of an old template. */
-// oxlint-disable-next-line eslint/max-params -- one caller
+// One caller.
 async function step(
   context: ControllerContext,
   control: PodControl,
@@ -62,7 +62,7 @@ async function step(
 }
 
 /** With all wanted pods in place: takes away what is too much, else what is of an old template, the highest first. */
-// oxlint-disable-next-line eslint/max-params -- one caller
+// One caller.
 async function shrinkOrUpdate(
   control: PodControl,
   set: StatefulSet,
@@ -118,7 +118,7 @@ async function createClaims({ connection }: ControllerContext, set: StatefulSet,
   }
 }
 
-// oxlint-disable-next-line eslint/max-params -- one caller
+// One caller.
 async function reportStatus(
   { connection }: ControllerContext,
   set: StatefulSet,

@@ -68,7 +68,7 @@ export function scoreSpread(
   return scores;
 }
 
-// oxlint-disable-next-line eslint/max-params -- the two callers differ in one flag
+// The two callers differ in one flag.
 function countSpread(
   pod: PodInfo,
   constraints: ReadonlyArray<TopologySpreadConstraint>,

@@ -44,9 +44,8 @@ export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, 
   for (let mint = 0; mint < MINTS_MAX; mint++) {
     const id = tokenId(claim, mint);
     // Before there is a second, so that it cannot be overlooked.
-    // oxlint-disable-next-line no-await-in-loop
     if (mint === 1) await noteSeveral(kubernetes, claim);
-    // oxlint-disable-next-line no-await-in-loop -- each id is tried where the one before is taken
+    // Each id is tried where the one before is taken.
     const outcome = await kubernetes.create('Secret', tokenSecret({ id, secret, claim, nowMs }));
     if (outcome.kind === 'created') return `${id}.${secret}`;
     if (outcome.kind === 'refused') throw new RetryableError(`minting a bootstrap token: ${outcome.reason}`);
@@ -66,7 +65,7 @@ async function noteSeveral(kubernetes: Kubernetes, claim: string): Promise<void>
 export async function revokeBootstrapTokens(kubernetes: Kubernetes, claim: string, areSeveral: boolean): Promise<void> {
   for (let mint = 0; mint < (areSeveral ? MINTS_MAX : 1); mint++) {
     const key = { name: secretName(tokenId(claim, mint)), namespace: NAMESPACE };
-    // oxlint-disable-next-line no-await-in-loop -- they are minted one after the other: the first that is not there ends it
+    // They are minted one after the other: the first that is not there ends it.
     if ((await kubernetes.delete('Secret', key)) === 'not-found') return;
   }
 }

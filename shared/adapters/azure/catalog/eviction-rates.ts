@@ -56,7 +56,6 @@ export async function readEvictionRates(
     const scope = subscriptions.length === 0 ? 'for the tenant' : 'for the subscription';
     try {
       // The second scope is asked where the first gave nothing.
-      // oxlint-disable-next-line no-await-in-loop
       const rows = await readRows(graph, location, subscriptions);
       if (rows.length > 0) return toRates(rows);
       failures.push(`${scope}: no rates of ${location}`);
@@ -89,7 +88,6 @@ async function readRows(
   for (let page = 0; page < PAGES_MAX; page++) {
     const options = { resultFormat: 'objectArray' as const, ...(skipToken === undefined ? {} : { skipToken }) };
     // Each page names the next.
-    // oxlint-disable-next-line no-await-in-loop
     const answer = await graph.resources({ ...request, options });
     rows.push(...(answer.data as ReadonlyArray<RateRow>));
     skipToken = answer.skipToken;

@@ -54,7 +54,6 @@ export async function readRetailPrices(
   for (let page = 0; next !== null; page++) {
     if (page >= PAGES_MAX) throw new RetryableError(`retail prices: more than ${PAGES_MAX} pages`);
     // Each page names the next.
-    // oxlint-disable-next-line no-await-in-loop
     const { Items = [], NextPageLink = null }: PricePage = await readPage(next);
     for (const row of Items) {
       requireCurrency(row, currency);

@@ -54,10 +54,8 @@ export async function updateBlob<Value>(
 ): Promise<Value> {
   for (let attempt = 0; attempt < WRITES_MAX; attempt++) {
     // Each attempt depends on what the last one found.
-    // oxlint-disable-next-line no-await-in-loop
     const blob = await blobs.read(name);
     const value = change(blob?.bytes ?? null);
-    // oxlint-disable-next-line no-await-in-loop
     if (await blobs.write(name, render(value), blob === null ? 'absent' : { etag: blob.etag })) return value;
   }
   throw new RetryableError(`${name}: lost ${WRITES_MAX} races to other writers`);

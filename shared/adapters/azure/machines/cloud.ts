@@ -1,3 +1,4 @@
+import { claimOfVm, vmNameOf } from '../../../contract/vm-name.ts';
 import type { VirtualMachine, VirtualMachineExtension } from '@azure/arm-compute';
 import type { NetworkInterface } from '@azure/arm-network';
 import { tag } from '../../../contract/names.ts';
@@ -56,9 +57,7 @@ const NIC_LOOK_PAUSE_MS = 150;
  */
 const LAUNCHES_AT_ONCE = 16;
 
-const PREFIX = 'aks-';
-
-/** Machines as VMs of the node resource group, named `aks-<claim>`. */
+/** Machines as VMs of the node resource group, each named for its claim. */
 export function createCloud(parts: CloudParts): Cloud {
   const inTurn = atMost(LAUNCHES_AT_ONCE);
   return {
@@ -76,7 +75,7 @@ async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutc
   const { clients } = parts;
   const { settings, problems } = await parts.complete();
   if (problems.length > 0) return { kind: 'rejected', reason: 'SettingsMissing', message: problems.join('; ') };
-  const name = `${PREFIX}${order.claim}`;
+  const name = vmNameOf(order.claim);
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
   const sku = await parts.sku(order.offering.instanceType);
   const imageId = pickImage(order, sku);
@@ -159,11 +158,9 @@ async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string, pl
     return creation.result.id;
   for (let look = 0; look < NIC_LOOKS_MAX; look++) {
     // Each look waits for the one before.
-    // oxlint-disable-next-line no-await-in-loop
     const nic: NetworkInterface = await network.networkInterfaces.get(group, name);
     if (nic.provisioningState === 'Succeeded' && nic.id !== undefined) return nic.id;
     if (nic.provisioningState === 'Failed') throw new RetryableError(`network interface ${name} failed`);
-    // oxlint-disable-next-line no-await-in-loop
     await pause(NIC_LOOK_PAUSE_MS);
   }
   throw new RetryableError(`network interface ${name} is not ready after ${NIC_LOOKS_MAX * NIC_LOOK_PAUSE_MS} ms`);
@@ -185,7 +182,7 @@ function pickImage(order: LaunchOrder, sku: Sku | null): string | null {
 }
 
 async function observe(parts: CloudParts, claim: string): Promise<ObservedMachine> {
-  const name = `${PREFIX}${claim}`;
+  const name = vmNameOf(claim);
   const vm = await readOwnVm(parts, name);
   if (vm === null) return { kind: 'gone' };
   const machine = toMachine(parts, claim, vm);
@@ -227,7 +224,7 @@ function failsByExtension(vm: VirtualMachine): boolean {
 
 /** Puts AKS's extension on a VM that runs, and again where it failed, a few times. */
 async function equip(parts: CloudParts, claim: string): Promise<void> {
-  const name = `${PREFIX}${claim}`;
+  const name = vmNameOf(claim);
   const vm = await readOwnVm(parts, name);
   if (vm === null || !takesExtensions(vm)) return;
   const failure = failureOfExtension(vm, EXTENSION);
@@ -240,7 +237,7 @@ async function equip(parts: CloudParts, claim: string): Promise<void> {
 
 /** Puts the extension on a VM that asks how its set-up ended. That it fails is how it tells. */
 async function diagnose(parts: CloudParts, claim: string): Promise<void> {
-  const name = `${PREFIX}${claim}`;
+  const name = vmNameOf(claim);
   const vm = await readOwnVm(parts, name);
   if (vm === null || !takesExtensions(vm) || isOn(vm, DIAGNOSIS)) return;
   await putExtension(parts, name, DIAGNOSIS, diagnosisBody(vm));
@@ -293,7 +290,7 @@ async function readVm({ settings, clients }: CloudParts, name: string): Promise<
 async function remove(parts: CloudParts, claim: string): Promise<'gone' | 'deleting'> {
   const { settings, clients } = parts;
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
-  const name = `${PREFIX}${claim}`;
+  const name = vmNameOf(claim);
   const vm = await readOwnVm(parts, name);
   if (vm !== null) {
     if (vm.provisioningState === 'Deleting') return 'deleting';
@@ -355,9 +352,9 @@ function toItem(
   { createdAt, lacksEquipment }: { readonly createdAt: Date | null; readonly lacksEquipment: boolean },
 ): ReadonlyArray<InventoryItem> {
   // Azure's names are the same in any case, and its lists do not keep the one they were given in; a claim's is lower.
-  const lower = (item.name ?? '').toLowerCase();
-  if (!lower.startsWith(PREFIX) || !isOwn(parts, item)) return [];
-  return [{ kind, claim: lower.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null, lacksEquipment }];
+  const claim = claimOfVm(item.name ?? '');
+  if (claim === null || !isOwn(parts, item)) return [];
+  return [{ kind, claim, createdAtMs: createdAt?.getTime() ?? null, lacksEquipment }];
 }
 
 /** What a VM is, from the body we sent or the one Azure holds. */
@@ -367,7 +364,7 @@ function toMachine({ settings }: CloudParts, claim: string, vm: VirtualMachine):
   const image = vm.storageProfile?.imageReference;
   return {
     claim,
-    providerId: `azure:///subscriptions/${settings.AZURE_SUBSCRIPTION_ID}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines/${PREFIX}${claim}`,
+    providerId: `azure:///subscriptions/${settings.AZURE_SUBSCRIPTION_ID}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines/${vmNameOf(claim)}`,
     instanceType: vm.hardwareProfile?.vmSize ?? '',
     zone: zone === undefined ? '0' : `${settings.LOCATION.toLowerCase()}-${zone}`,
     capacityType: vm.priority === 'Spot' ? 'spot' : 'on-demand',

@@ -20,7 +20,6 @@ const TYPE = 'DisruptionHealthy';
 export async function noteFailure(ports: Ports, pools: Iterable<string>, decision: string): Promise<void> {
   for (const name of new Set(pools)) {
     // One pool, as a rule.
-    // oxlint-disable-next-line no-await-in-loop
     const pool = await ports.kubernetes.get('NodePool', { name, namespace: null });
     if (pool === null) continue;
     const known = readFailures(pool);
@@ -28,7 +27,6 @@ export async function noteFailure(ports: Ports, pools: Iterable<string>, decisio
     const text = renderFailures(known, { decision, atMs: ports.now() });
     const { resourceVersion } = pool.metadata;
     const patch = { metadata: { resourceVersion, annotations: { [annotation.disruptionFailures]: text } } };
-    // oxlint-disable-next-line no-await-in-loop
     const outcome = await ports.kubernetes.patch('NodePool', { name, namespace: null }, patch);
     if (outcome.kind !== 'written') ports.log('disruption-failure-lost', { nodePool: name, decision });
   }
@@ -47,7 +45,6 @@ export async function tellBreakers(ports: Ports, { input: { cluster } }: Gathere
     const isTold =
       known === undefined ? brake === undefined : known.status === change.status && known.message === change.message;
     // Pools with news are rare. What cannot be told now is told by the next look, and keeps no other waiting.
-    // oxlint-disable-next-line no-await-in-loop
     if (!isTold) await alone(() => tell(ports, pool, change));
   }
 }

@@ -46,12 +46,10 @@ export async function watchRollouts(ports: Ports, gathered: Gathered): Promise<R
     const { name } = pool.metadata;
     if (sides === null || found.get(name)?.kind === 'halted') continue;
     // Pools with a bake time and a new release are few.
-    // oxlint-disable-next-line no-await-in-loop
     const why = worse.get(name) ?? (await whyCrashing(ports, sides, snapshot));
     if (why === null) continue;
     found.set(name, { kind: 'halted', why });
     // What cannot be written now is found by the next look, and keeps no other pool waiting.
-    // oxlint-disable-next-line no-await-in-loop
     await alone(() => haltRollout(ports, pool, why));
   }
   await tellRollouts(ports, nodePools, found);
@@ -81,7 +79,6 @@ async function whyCrashing(ports: Ports, { fresh }: Sides, snapshot: Snapshot): 
   const freshNodes = new Set(fresh.map(nodeNameOf));
   for (const pod of pods.flat().filter(isCrashing)) {
     // The first that crashes only there ends it.
-    // oxlint-disable-next-line no-await-in-loop
     if (await crashesElsewhere(ports, pod, snapshot, freshNodes)) continue;
     const { namespace, name } = pod.metadata;
     return `pod ${namespace}/${name} crashes on the new node ${pod.spec.nodeName ?? ''}, while its siblings on other nodes do not`;
@@ -128,7 +125,6 @@ async function tellRollouts(
         ? change.status === 'True'
         : known.status === change.status && known.message === change.message;
     // Pools with news are rare. What cannot be told now is told by the next look, and keeps no other waiting.
-    // oxlint-disable-next-line no-await-in-loop
     if (!isTold) await alone(() => tell(ports, pool, change));
   }
 }

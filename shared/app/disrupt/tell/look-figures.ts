@@ -1,3 +1,4 @@
+import { isVoluntary, VOLUNTARY_REASONS } from '../../../core/disruption/plan/disruption-reason.ts';
 import type { DisruptionCount, DisruptionState } from '../../../contract/figures/disruption-figures.ts';
 import { label } from '../../../contract/names.ts';
 import { poolsFor } from '../../../core/disruption/candidates/pools.ts';
@@ -5,14 +6,15 @@ import type { DisruptionPlan } from '../../../core/disruption/plan/disruption-pl
 import { instant } from '../../../core/quantity/units.ts';
 import type { Gathered } from '../../gather/gather.ts';
 import type { Candidate } from '../../../core/disruption/second-look/begun.ts';
-import { BUDGETED } from './tell-kept.ts';
 
 /** How many nodes may go, and what budgets of pools leave. */
 export function stateOf({ input: { cluster } }: Gathered, plan: DisruptionPlan, nowMs: number): DisruptionState {
   const pools = poolsFor(cluster, instant(nowMs));
-  const eligible = Object.fromEntries(BUDGETED.map((reason) => [reason.toLowerCase(), plan.eligible[reason] ?? 0]));
+  const eligible = Object.fromEntries(
+    VOLUNTARY_REASONS.map((reason) => [reason.toLowerCase(), plan.eligible[reason] ?? 0]),
+  );
   const budgets = cluster.nodePools.flatMap(({ metadata: { name } }) =>
-    BUDGETED.map((reason) => {
+    VOLUNTARY_REASONS.map((reason) => {
       const allowed = pools.allowed(name, reason);
       return {
         nodepool: name,
@@ -53,10 +55,6 @@ export function failureCounts(removal: Labelled): ReadonlyArray<DisruptionCount>
   if (replacements > 0) return [{ counter: 'queue_failures_total', labels, by: replacements }];
   const { consolidation_type: type = '' } = labels;
   return [{ counter: 'failed_validations_total', labels: { consolidation_type: type }, by: candidates.length }];
-}
-
-function isVoluntary(reason: string): boolean {
-  return (BUDGETED as ReadonlyArray<string>).includes(reason);
 }
 
 function labelsOf({ reason, candidates, replacements }: Labelled): Readonly<Record<string, string>> {

@@ -1,3 +1,4 @@
+import { VOLUNTARY_REASONS } from '../../../core/disruption/plan/disruption-reason.ts';
 import { poolsFor } from '../../../core/disruption/candidates/pools.ts';
 import type { KeptNode } from '../../../core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../../core/quantity/units.ts';
@@ -16,9 +17,6 @@ const TOLD_EVERY_MS = 3_600_000;
 /** Events of one look: a request each. The other nodes' come with the next looks. */
 const TOLD_MAX = 100;
 const TOLD_AT_ONCE = 8;
-
-/** The reasons that budgets know. */
-export const BUDGETED = ['Empty', 'Underutilized', 'Drifted'] as const;
 
 interface News {
   readonly key: string;
@@ -59,7 +57,7 @@ function* poolNews({ input: { cluster } }: Gathered, nowMs: number): Iterable<Ne
   const pools = poolsFor(cluster, instant(nowMs));
   for (const { metadata } of cluster.nodePools) {
     if (pools.nodes(metadata.name) === 0) continue;
-    for (const reason of BUDGETED.filter((one) => pools.allowed(metadata.name, one) === 0)) {
+    for (const reason of VOLUNTARY_REASONS.filter((one) => pools.allowed(metadata.name, one) === 0)) {
       const message = `No allowed disruptions for disruption reason ${reason} due to blocking budget`;
       const note = { ...eventAboutPool({ metadata }, 'Normal', 'DisruptionBlocked', message) };
       const dedupe = { key: reason, periodMs: TOLD_EVERY_MS };

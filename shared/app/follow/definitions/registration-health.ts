@@ -1,8 +1,9 @@
 import { label } from '../../../contract/names.ts';
 import type { NodeClaim, NodePool } from '../../../kubernetes/manifest.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../../facts/conditions.ts';
-import { alone } from '../../ports/in-parallel.ts';
 import type { Ports } from '../../ports/ports.ts';
+import { statusIfPossible } from '../../tell/tell-unwritten.ts';
+import type { WriteOutcome } from '../../../ports/kubernetes.ts';
 
 const TYPE = 'NodeRegistrationHealthy';
 
@@ -21,25 +22,24 @@ export const POOL_DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as cons
  * write, at the first node. When another wrote at the same time, or it cannot be written, the result is lost, and the next one tells.
  */
 export async function noteRegistration(ports: Ports, claim: NodeClaim, result: Registration): Promise<void> {
-  const name = claim.metadata.name;
-  const noted = await alone(() => note(ports, claim, result));
-  if (noted.kind === 'failed') ports.log('status-not-written', { name, why: noted.error.message });
+  const about = { kind: 'NodePool', name: claim.metadata.labels?.[label.nodePool] ?? '' } as const;
+  await statusIfPossible(ports, about, () => note(ports, claim, result));
 }
 
-async function note(ports: Ports, claim: NodeClaim, result: Registration): Promise<void> {
+async function note(ports: Ports, claim: NodeClaim, result: Registration): Promise<WriteOutcome<unknown> | null> {
   const name = claim.metadata.labels?.[label.nodePool];
   const pool = name === undefined ? null : await ports.definitions.nodePool(name);
-  if (pool === null) return;
+  if (pool === null) return null;
   const conditions = setConditions(pool.status?.conditions, [judgeHealth(pool, result)], {
     dependents: POOL_DEPENDENTS,
     generation: pool.metadata.generation ?? 1,
     nowMs: ports.now(),
     createdAt: pool.metadata.creationTimestamp ?? '',
   });
-  if (sameConditions(pool.status?.conditions, conditions)) return;
+  if (sameConditions(pool.status?.conditions, conditions)) return null;
   const { resourceVersion } = pool.metadata;
   const patch = { metadata: { resourceVersion }, status: { conditions } };
-  await ports.kubernetes.patchStatus('NodePool', { name: pool.metadata.name, namespace: null }, patch);
+  return ports.kubernetes.patchStatus('NodePool', { name: pool.metadata.name, namespace: null }, patch);
 }
 
 /** The condition after one more result. What came before is read from its message, the only memory there is. */

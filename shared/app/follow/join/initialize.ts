@@ -13,7 +13,7 @@ const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }
   { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
   taint.unregistered,
-  taint.reserved,
+  taint.dedicated,
   // Last: on a node that says that it is ready they are gone in a moment, and what stays is said once.
   { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
   { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },

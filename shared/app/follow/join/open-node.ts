@@ -10,14 +10,14 @@ import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
 import { heirsOf, moversOf, plannedIn } from '../../gather/heirs.ts';
-import { decisionOf, letIn, letMissingIn, nominate, reservationOf } from '../../gather/planned-pods.ts';
+import { decisionOf, letIn, letMissingIn, nominate, dedicationOf } from '../../gather/planned-pods.ts';
 
 /**
  * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
  * one that has refused a pod often waits up to ten before it tries again, and pods that spread over zones wait for the
  * nodes of other zones, which boot some seconds sooner or later.
  */
-const RESERVED_MS = 30_000;
+const DEDICATED_MS = 30_000;
 
 /**
  * ... and while pods that it was planned for are to be evicted elsewhere first. Its replaced nodes go within a look of the disruption and
@@ -29,7 +29,7 @@ const MOVING_MS = 3 * 60_000;
 const STARTING_MS = 10 * 60_000;
 
 /**
- * Between looks at a reserved node. That its pods come, or a startup taint goes, is told by the relay; that one has found room
+ * Between looks at a dedicated node. That its pods come, or a startup taint goes, is told by the relay; that one has found room
  * elsewhere is not.
  */
 const LOOK_MS = 10_000;
@@ -47,7 +47,7 @@ export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Follow
 
 /** When everybody is let in, whoever has not come. */
 function endOfReservation(claim: NodeClaim, node: Node): number {
-  return transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : RESERVED_MS);
+  return transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : DEDICATED_MS);
 }
 
 function isStarting(claim: NodeClaim, node: Node): boolean {
@@ -64,12 +64,12 @@ export interface Opened {
 }
 
 /**
- * Lets everybody onto a reserved node once its planned pods have come, or found room elsewhere, or have had their time. When
+ * Lets everybody onto a dedicated node once its planned pods have come, or found room elsewhere, or have had their time. When
  * nothing else is missing, the same write marks it as initialized.
  */
 export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Opened> {
-  const reservation = await reservationOf(ports, claim);
-  const waiting = await letMissingIn(ports, claim, node.metadata.name, reservation);
+  const dedication = await dedicationOf(ports, claim);
+  const waiting = await letMissingIn(ports, claim, node.metadata.name, dedication);
   const late = ports.now() >= endOfReservation(claim, node);
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
   const moving = await awaitMovers(ports, claim, node);
@@ -87,7 +87,7 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   ports.log('node-opened', {
     ...claimFacts(claim),
     node: node.metadata.name,
-    planned: reservation.pods.length,
+    planned: dedication.pods.length,
     stillWaiting: waiting.length,
     sinceCreatedMs: ports.now() - createdAtMs(claim),
   });
@@ -118,6 +118,6 @@ export async function isForMovers(ports: Ports, claim: NodeClaim): Promise<boole
 
 /** As it will be when it is open. */
 export function withoutReservation(node: Node): Node {
-  const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.reserved.key);
+  const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.dedicated.key);
   return { ...node, spec: { ...node.spec, taints } };
 }

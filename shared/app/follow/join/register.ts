@@ -9,7 +9,7 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { isForMovers } from './open-node.ts';
 import { patchNode } from '../../claims/patch-node.ts';
-import { letIn, nominate, reservationOf, reservedAs } from '../../gather/planned-pods.ts';
+import { letIn, nominate, dedicationOf, dedicatedAs } from '../../gather/planned-pods.ts';
 
 /**
  * How long a node that has joined may stay not ready before it is registered all the same. Its planned pods are let in
@@ -51,14 +51,14 @@ async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec 
 
 /**
  * Labels, annotations, taints, finalizer and owner from the claim in one write: nobody sees the node half registered. With
- * it the unregistered taint makes way for our reservation, which the planned pods alone may pass. A node that is in use from then
+ * it the unregistered taint makes way for our dedication, which the planned pods alone may pass. A node that is in use from then
  * on, and that has all it starts with, is marked as initialized by the same write.
  */
 async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
   const { name } = joined.metadata;
-  const reservation = await reservationOf(ports, claim);
-  const { value, pods: planned, sharedIn } = reservation;
-  if (!ports.reservesNodes || planned.length === 0) {
+  const dedication = await dedicationOf(ports, claim);
+  const { value, pods: planned, sharedIn } = dedication;
+  if (!ports.dedicatesNodes || planned.length === 0) {
     // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
     await nominate(ports, name, planned);
     const admitted = await patchNode(ports, joined, (node) =>
@@ -67,10 +67,10 @@ async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node
     await lookOnceSettled(ports, claim);
     return admitted;
   }
-  const terms = { kept: [reservedAs(value)], isUsed: await isForMovers(ports, claim) };
+  const terms = { kept: [dedicatedAs(value)], isUsed: await isForMovers(ports, claim) };
   const admitted = await patchNode(ports, joined, (node) => registration(ports, claim, node, terms));
   // Where it is shared they have been let in since the launch: a change of a pod makes the scheduler try it at once.
-  if (sharedIn === null) await letIn(ports, claim, name, reservation);
+  if (sharedIn === null) await letIn(ports, claim, name, dedication);
   return admitted;
 }
 

@@ -1,5 +1,5 @@
 import { finalizer } from '../../../contract/names.ts';
-import { vmNameOf } from '../../facts/node-name.ts';
+import { vmNameOf } from '../../../contract/vm-name.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { written } from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';

@@ -3,7 +3,7 @@ import { publish } from '../../tell/events.ts';
 import { eachAlone } from '../../ports/in-parallel.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { aboutPod, podKeyOf } from '../../tell/pod-key.ts';
-import { isStillWaiting, reservationOf } from '../../gather/planned-pods.ts';
+import { isStillWaiting, dedicationOf } from '../../gather/planned-pods.ts';
 
 /** Pods told of one claim; its own events, and the decision's record, have them all. */
 const TOLD_MAX = 100;
@@ -14,7 +14,7 @@ const TOLD_AT_ONCE = 8;
  * heard nothing else. They are planned for again by the next look.
  */
 export async function tellPlanned(ports: Ports, claim: NodeClaim, why: string): Promise<void> {
-  const { pods } = await reservationOf(ports, claim);
+  const { pods } = await dedicationOf(ports, claim);
   const message = `NodeClaim ${claim.metadata.name}, which was created for this pod, has failed: ${why}. The pod will be planned again`;
   await eachAlone(pods.slice(0, TOLD_MAX), TOLD_AT_ONCE, async (planned) => {
     const pod = await ports.kubernetes.get('Pod', podKeyOf(planned));

@@ -11,7 +11,7 @@ import type { NodeClass } from '../../../ports/kubernetes.ts';
 import { RetryableError } from '../../../ports/errors.ts';
 import { claimFacts } from '../../facts/claim-facts.ts';
 import { knownDecision } from '../../gather/known-decision.ts';
-import { plannedPlaceOf } from '../../facts/machine-labels.ts';
+import { plannedOfferingOf } from '../../facts/machine-labels.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { CLASS_COMES_WITHIN_MS, readinessOf } from '../../facts/readiness.ts';
 import { createdAtMs, deleteClaim, eventAbout, writeStatus } from '../../claims/node-claim.ts';
@@ -106,7 +106,7 @@ async function withinLimits(
   candidates: ReadonlyArray<PlannedOffering>,
 ): Promise<ReadonlyArray<PlannedOffering>> {
   const poolName = claim.metadata.labels?.[label.nodePool];
-  const size = plannedPlaceOf(claim)?.instanceType;
+  const size = plannedOfferingOf(claim)?.instanceType;
   // Limits are for those who provision. Who makes a claim by hand has seen to that, as for Karpenter.
   if (poolName === undefined || size === undefined) return candidates;
   const sizes = new Map(types.map((type) => [type.name, capacityAmounts(type)]));

@@ -8,8 +8,8 @@ import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import type { Machine } from '../../../ports/cloud.ts';
 import type { NodeClass, WriteOutcome } from '../../../ports/kubernetes.ts';
 import { claimFacts } from '../../facts/claim-facts.ts';
-import { labelsWith, ownLabels, plannedPlaceOf, renderPlace } from '../../facts/machine-labels.ts';
-import { vmNameOf } from '../../facts/node-name.ts';
+import { labelsWith, ownLabels, plannedOfferingOf, renderOffering } from '../../facts/machine-labels.ts';
+import { vmNameOf } from '../../../contract/vm-name.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { classStamps } from '../../claims/to-node-claim.ts';
 import { priceOf, renderPrice } from '../../facts/machine-price.ts';
@@ -93,14 +93,14 @@ function priceStamps(
   machine: Machine,
   currency: string,
 ): Readonly<Record<string, string>> {
-  const planned = plannedPlaceOf(claim);
-  if (planned !== null && renderPlace(planned) === renderPlace(machine)) return {};
+  const planned = plannedOfferingOf(claim);
+  if (planned !== null && renderOffering(planned) === renderOffering(machine)) return {};
   const price = priceOf(types, machine);
   return {
     ...(price === null ? {} : { [annotation.pricePerHour]: renderPrice(price, currency) }),
     ...(planned === null
       ? {}
-      : { [annotation.sizeReason]: `launched in place of ${renderPlace(planned)}, which was not available` }),
+      : { [annotation.sizeReason]: `launched in place of ${renderOffering(planned)}, which was not available` }),
   };
 }
 

@@ -12,21 +12,15 @@ import { deadlineOf, isInterrupted, noticeOf } from '../../facts/interrupted.ts'
 import { replacementsOf } from '../../../core/disruption/second-look/begun.ts';
 import { nodeNameOf } from '../../facts/node-name.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { LostRaceError, RefusedError, RetryableError } from '../../../ports/errors.ts';
+import { RefusedError, RetryableError } from '../../../ports/errors.ts';
 import type { Refusal } from '../../../ports/kubernetes.ts';
 import { isSameId } from '../../facts/same-id.ts';
 import { tellDenied } from '../../tell/tell-denied.ts';
+import { statusIfPossible } from '../../tell/tell-unwritten.ts';
 import { conditionOf, isTrue, toTimestamp } from '../../facts/conditions.ts';
 import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
-import {
-  eventAbout,
-  isReadyNode,
-  transitionMs,
-  writeStatus,
-  written,
-  type StatusChange,
-} from '../../claims/node-claim.ts';
+import { eventAbout, isReadyNode, transitionMs, writeStatus, written } from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
 
@@ -99,7 +93,6 @@ async function emptyAndTell(ports: Ports, claim: NodeClaim, node: Node): Promise
     const about = { kind: 'NodeClaim', key: { name: claim.metadata.name, namespace: null } } as const;
     for (const refusal of kept) {
       // One at most.
-      // oxlint-disable-next-line no-await-in-loop
       await tellDenied(ports, refusal, [about]);
     }
   }
@@ -309,22 +302,13 @@ async function awaitVolumes(
       ? ({ type: 'VolumesDetached', status: 'False', reason: 'TerminationGracePeriodElapsed', message: '' } as const)
       : ({ type: 'VolumesDetached', status: 'True', reason: 'VolumesDetached', message: '' } as const);
   if (!isTrue(claim.status?.conditions, 'InstanceTerminating')) {
-    await noteIfPossible(ports, claim, [drained, detached]);
+    // An empty machine does not wait until its claim may say so. Where somebody else wrote, the next look finds what.
+    await statusIfPossible(ports, { kind: 'NodeClaim', name: claim.metadata.name }, async () => {
+      await writeStatus(ports, claim, { conditions: [drained, detached] });
+      return null;
+    });
   }
   return null;
-}
-
-/** An empty machine does not wait until its claim may say so. Where somebody else wrote, the next look finds what. */
-async function noteIfPossible(ports: Ports, claim: NodeClaim, conditions: StatusChange['conditions']): Promise<void> {
-  try {
-    await writeStatus(ports, claim, { conditions });
-  } catch (error) {
-    if (!(error instanceof RetryableError) || error instanceof LostRaceError) throw error;
-    const { name } = claim.metadata;
-    ports.log('status-not-written', { name, why: error.message });
-    if (error instanceof RefusedError)
-      await tellDenied(ports, error.refusal, [{ kind: 'NodeClaim', key: { name, namespace: null } }]);
-  }
 }
 
 async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null): Promise<FollowOutcome> {

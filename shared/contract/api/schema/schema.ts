@@ -38,7 +38,7 @@ export interface Rule {
 }
 
 /** A rule on a value by itself. `T` is the type of `self`: rules are asked only of values that their schema has passed. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it types the rule's argument
+// It types the rule's argument.
 export function rule<T>(
   cel: string,
   message: string,

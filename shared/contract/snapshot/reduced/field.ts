@@ -128,10 +128,10 @@ export function only<T>(field: Field<ReadonlyArray<T>>, keep: (element: T) => bo
 }
 
 /** Deepest nesting that `json` follows; Kubernetes' own objects stay far below. */
-const deepest = 32;
+const DEEPEST = 32;
 
 /** Any JSON, with the keys of objects sorted. Deeper than 32 levels it is cut. */
-export const json: Field<unknown> = { read: (value) => canonical(value, deepest) };
+export const json: Field<unknown> = { read: (value) => canonical(value, DEEPEST) };
 
 function canonical(value: unknown, levels: number): unknown {
   if (levels === 0) return undefined;

@@ -170,7 +170,7 @@ function withoutNodeName(spec: ReducedPodSpec): ReducedPodSpec {
 /** The tolerations that we gave a pod say which node it was planned onto, and nothing that it asks for. */
 function withoutPassage(spec: ReducedPodSpec): ReducedPodSpec {
   const { tolerations = [], ...rest } = spec;
-  const own = tolerations.filter(({ key }) => key !== taint.reserved.key);
+  const own = tolerations.filter(({ key }) => key !== taint.dedicated.key);
   if (own.length === tolerations.length) return spec;
   // In its place: pods are told apart by their text.
   return own.length === 0 ? rest : { ...spec, tolerations: own };

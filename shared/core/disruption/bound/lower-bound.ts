@@ -1,6 +1,6 @@
 import { microUsdPerHour, type MicroUsdPerHour } from '../../quantity/units.ts';
-import type { Arena, Place } from '../search/arena.ts';
-import { freeOf, type Offer } from '../search/offers.ts';
+import type { Arena, Slot } from '../search/arena.ts';
+import { freeOf, type PoolOffering } from '../search/pool-offerings.ts';
 
 /** A size as CPU and memory per micro-USD. */
 interface Yield {
@@ -22,39 +22,39 @@ const CAUTION = 1 - 1e-9;
  * sizes that yield most, less what room the nodes that stay have. `arena`: nothing has moved yet. Duality makes it a proof: where
  * no size has more worth than it costs, pods cost what they are worth. Rules about other pods, zones and budgets are left out.
  */
-export function lowerBoundOf({ places, shapes }: Arena, offers: ReadonlyArray<Offer>): MicroUsdPerHour {
+export function lowerBoundOf({ slots, shapes }: Arena, offerings: ReadonlyArray<PoolOffering>): MicroUsdPerHour {
   let fixed = 0;
   const demand = { cpu: 0, memory: 0 };
   const yields: Array<Yield> = [];
-  for (const place of places) {
-    const price = place.node?.price?.plain ?? 0;
-    const free = { cpu: Math.max(0, place.room.free[CPU] ?? 0), memory: Math.max(0, place.room.free[MEMORY] ?? 0) };
-    if (!place.isCandidate) {
+  for (const slot of slots) {
+    const price = slot.node?.price?.plain ?? 0;
+    const free = { cpu: Math.max(0, slot.room.free[CPU] ?? 0), memory: Math.max(0, slot.room.free[MEMORY] ?? 0) };
+    if (!slot.isCandidate) {
       fixed += price;
       demand.cpu -= free.cpu;
       demand.memory -= free.memory;
       continue;
     }
-    const own = ownOf(place, shapes);
+    const own = ownOf(slot, shapes);
     demand.cpu += own.cpu;
     demand.memory += own.memory;
     yields.push({ cpu: (free.cpu + own.cpu) / price, memory: (free.memory + own.memory) / price });
   }
-  for (const offer of offers) {
-    const free = freeOf(offer, places[0]?.room.free.length ?? 0);
-    yields.push({ cpu: (free[CPU] ?? 0) / offer.plainPrice, memory: (free[MEMORY] ?? 0) / offer.plainPrice });
+  for (const offering of offerings) {
+    const free = freeOf(offering, slots[0]?.room.free.length ?? 0);
+    yields.push({ cpu: (free[CPU] ?? 0) / offering.plainPrice, memory: (free[MEMORY] ?? 0) / offering.plainPrice });
   }
   // A node for nothing holds any pods for nothing.
   const isFree = yields.some(({ cpu, memory }) => cpu === Infinity || memory === Infinity);
   const worths = isFree ? [] : worthsOf(yields.filter(({ cpu, memory }) => cpu > 0 || memory > 0));
-  const poured = worths.reduce((most, { cpu, memory }) => Math.max(most, cpu * demand.cpu + memory * demand.memory), 0);
-  return microUsdPerHour(Math.floor((fixed + poured) * CAUTION));
+  const bought = worths.reduce((most, { cpu, memory }) => Math.max(most, cpu * demand.cpu + memory * demand.memory), 0);
+  return microUsdPerHour(Math.floor((fixed + bought) * CAUTION));
 }
 
 /** CPU and memory come first among the resources, in this order. */
 const [CPU, MEMORY] = [0, 1];
 
-function ownOf({ own }: Place, shapes: Arena['shapes']): { readonly cpu: number; readonly memory: number } {
+function ownOf({ own }: Slot, shapes: Arena['shapes']): { readonly cpu: number; readonly memory: number } {
   const sum = { cpu: 0, memory: 0 };
   for (const { shape, count } of own) {
     const requests = shapes.get(shape)?.requests;

@@ -9,7 +9,6 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import { DO_NOT_DISRUPT, isPlaceable, isProtected } from '../../present/pending-pods.ts';
 import { surplusClaims } from '../../finishing/static-pools.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
-import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
 import { evictionCostOf } from './eviction-cost.ts';
 import { poolBrake, withRollouts } from './pool-brakes.ts';
@@ -25,7 +24,7 @@ export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<
   const { cluster } = input.provisioning;
   const podsOn = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
   const pools = new Map(cluster.nodePools.map((pool) => [pool.metadata.name, pool]));
-  const judge = judgeFor(input, now);
+  const rules = rulesOf(input, now);
   const priceOf = nodePrices(input.provisioning.catalog, input.provisioning.evictionCostMs);
   const judged = machinesOf(cluster).flatMap((machine): ReadonlyArray<JudgedNode> => {
     const { node, claim } = machine;
@@ -38,14 +37,14 @@ export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<
     const price = poolName === undefined ? null : priceOf(poolName, labels);
     const disruption = 1 + moving.reduce((sum, pod) => sum + Math.max(0, costOf(cluster, pod)), 0);
     const facts = { name, machine, nodePool, price, pods, moving, disruption, isFull: false };
-    return [{ ...facts, verdict: unlessBraked(judge(facts, poolName ?? null), poolName ?? '', input) }];
+    return [{ ...facts, verdict: unlessBraked(judge(rules, facts, poolName ?? null), poolName ?? '', input) }];
   });
   return withRollouts(judged, input.policy).toSorted((a, b) => byCodeUnit(a.name, b.name));
 }
 
 function unlessBraked(verdict: Verdict, nodePool: string, { policy }: DisruptionInput): Verdict {
-  const held = verdict.kind === 'stays' ? null : poolBrake(policy, nodePool, verdict.reason);
-  return held === null ? verdict : stays(held);
+  const brake = verdict.kind === 'stays' ? null : poolBrake(policy, nodePool, verdict.reason);
+  return brake === null ? verdict : stays(brake);
 }
 
 function costOf({ shapes }: Cluster, { shape: index }: Pod): number {
@@ -55,38 +54,62 @@ function costOf({ shapes }: Cluster, { shape: index }: Pod): number {
 
 type Facts = Omit<JudgedNode, 'verdict'>;
 
-function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName: string | null) => Verdict {
-  const { cluster } = input.provisioning;
+/** What nodes are judged by. */
+interface Rules {
+  readonly input: DisruptionInput;
+  readonly now: Instant;
+  readonly unhealthy: ReturnType<typeof repairJudge>;
+  /** Names of claims that a static pool has too many. */
+  readonly surplus: ReadonlySet<string>;
+  /** What keeps the pods of a node where they are; null for nothing. */
+  readonly podBlock: (facts: Facts) => KeptReason | null;
+}
+
+function rulesOf(input: DisruptionInput, now: Instant): Rules {
+  const { cluster, policy } = input.provisioning;
   const budgetCheck = podBudgetCheck(cluster);
-  const surplus = new Set(input.provisioning.policy.gates.staticCapacity ? surplusClaims(cluster) : []);
-  const unhealthy = repairJudge(input, now);
-  const podBlock = ({ pods }: Facts): KeptReason | null => blockByPods(cluster, pods, now, budgetCheck);
-  const judgeOwn = (facts: Facts, claim: NodeClaim, pool: NodePool): Verdict => {
-    const leftAlone = leftAloneBy(input.policy, facts.name);
-    if (leftAlone !== null) return stays(leftAlone);
-    const sick = unhealthy(facts.name);
-    if (sick !== null) {
-      return sick.kind === 'repair' ? { kind: 'must', reason: 'Unhealthy', sinceMs: sick.sinceMs } : stays(sick.reason);
-    }
-    const forced = forcedReason(claim, now, surplus);
-    if (!isInUse(facts) && forced?.reason !== 'Expired') return stays({ kind: 'not-initialized' });
-    const devices = blockByDevices(cluster, facts);
-    if (devices !== null) return stays(devices);
-    if (forced !== null) {
-      const held = blockForced(forced.reason, claim, facts, podBlock);
-      return held === null ? forced : stays(held);
-    }
-    const verdict = voluntary(facts, pool, now, podBlock);
-    return verdict.kind === 'may' && input.policy.goes === 'forced' ? stays({ kind: 'pods-first' }) : verdict;
+  return {
+    input,
+    now,
+    unhealthy: repairJudge(input, now),
+    surplus: new Set(policy.gates.staticCapacity ? surplusClaims(cluster) : []),
+    podBlock: ({ pods }) => blockByPods(cluster, pods, now, budgetCheck),
   };
-  return (facts, poolName) => {
-    const { machine, nodePool } = facts;
-    const { claim } = machine;
-    if (claim === null || poolName === null) return stays({ kind: 'unmanaged' });
-    if (isLeaving(machine)) return stays({ kind: 'leaving' });
-    if (nodePool === null) return stays({ kind: 'no-such-pool', nodePool: poolName });
-    return judgeOwn(facts, claim, nodePool);
-  };
+}
+
+/** The gates that a node passes, in this order; the first that is shut says why it stays. */
+function judge(rules: Rules, facts: Facts, poolName: string | null): Verdict {
+  const { claim } = facts.machine;
+  // 1. Is it ours, of a pool that exists, and not going already?
+  if (claim === null || poolName === null) return stays({ kind: 'unmanaged' });
+  if (isLeaving(facts.machine)) return stays({ kind: 'leaving' });
+  if (facts.nodePool === null) return stays({ kind: 'no-such-pool', nodePool: poolName });
+
+  // 2. May this look touch it at all?
+  const leftAlone = leftAloneBy(rules.input.policy, facts.name);
+  if (leftAlone !== null) return stays(leftAlone);
+
+  // 3. Is it sick? Nobody is asked then, as in Karpenter.
+  const sick = rules.unhealthy(facts.name);
+  if (sick !== null) return sick.kind === 'repair' ? mustGo('Unhealthy', sick.sinceMs) : stays(sick.reason);
+
+  // 4. Is it in use? Age is not asked that: a node that never gets so would stay for ever.
+  const forced = forcedReason(claim, rules.now, rules.surplus);
+  if (!isInUse(facts) && forced?.reason !== 'Expired') return stays({ kind: 'not-initialized' });
+
+  // 5. Does it have devices that another may not have?
+  const devices = blockByDevices(rules.input.provisioning.cluster, facts);
+  if (devices !== null) return stays(devices);
+
+  // 6. Must it go? Then what may keep it depends on why.
+  if (forced !== null) return judgeForced(rules, facts, claim, forced);
+
+  // 7. May it go, since that saves money?
+  const verdict = judgeVoluntary(rules, facts, facts.nodePool);
+  if (verdict.kind === 'stays') return verdict;
+
+  // 8. Do pods that wait get their nodes first?
+  return rules.input.policy.goes === 'forced' ? stays({ kind: 'pods-first' }) : verdict;
 }
 
 /** What this look is not to touch, whatever speaks for it. */
@@ -95,23 +118,30 @@ function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: strin
   return leftOut.has(name) ? { kind: 'nothing-cheaper' } : null;
 }
 
-/** What keeps a node that has to go: of one that has drifted, or is one too many, people and pods are asked; of the others nobody. */
-function blockForced(
-  reason: DisruptionReason,
-  { spec }: NodeClaim,
-  facts: Facts,
-  podBlock: (facts: Facts) => KeptReason | null,
-): KeptReason | null {
-  if (reason !== 'Drifted' && reason !== 'StaticSurplus') return null;
-  const asksPods = reason === 'StaticSurplus' || spec.terminationGracePeriod === undefined;
-  return blockByOperator(facts) ?? (asksPods ? podBlock(facts) : null);
+/** Of a node that has drifted, or is one too many, people and pods are asked whether it may go; of the others nobody. */
+function judgeForced({ podBlock }: Rules, facts: Facts, { spec }: NodeClaim, forced: Forced): Verdict {
+  const isDrifted = forced.reason === 'Drifted';
+  if (!isDrifted && forced.reason !== 'StaticSurplus') return forced;
+
+  const byOperator = blockByOperator(facts);
+  if (byOperator !== null) return stays(byOperator);
+
+  // As in Karpenter, pods of a drifted node are not asked where the claim says how long they may take.
+  if (isDrifted && spec.terminationGracePeriod !== undefined) return forced;
+  const byPods = podBlock(facts);
+  return byPods === null ? forced : stays(byPods);
 }
 
 function stays(reason: KeptReason): Verdict {
   return { kind: 'stays', reason };
 }
 
-/** Sickness and age are not asked whether a node is in use, as in Karpenter: one that never gets so would stay for ever. */
+type Forced = Extract<Verdict, { kind: 'must' }>;
+
+function mustGo(reason: Forced['reason'], sinceMs: number): Forced {
+  return { kind: 'must', reason, sinceMs };
+}
+
 function isInUse({ machine: { node } }: Facts): boolean {
   return node?.metadata.labels?.[labelKey.initialized] === 'true';
 }
@@ -132,8 +162,8 @@ function blockByPods(
     const shape = cluster.shapes[pod.shape];
     if (shape === undefined || pod.deleting) continue;
     if (isProtected(shape, pod, now)) return { kind: 'pod-do-not-disrupt', pod: `${shape.namespace}/${pod.name}` };
-    const held = check(pod);
-    if (held !== null) return held;
+    const block = check(pod);
+    if (block !== null) return block;
   }
   return null;
 }
@@ -147,48 +177,48 @@ function blockByDevices({ shapes }: Cluster, { moving }: Facts): KeptReason | nu
   return null;
 }
 
-function forcedReason(
-  claim: NodeClaim,
-  now: Instant,
-  surplus: ReadonlySet<string>,
-): Extract<Verdict, { kind: 'must' }> | null {
+function forcedReason(claim: NodeClaim, now: Instant, surplus: ReadonlySet<string>): Forced | null {
   const bornMs = parseTimestamp(claim.metadata.creationTimestamp);
   const lifeMs = parseDuration(claim.spec.expireAfter ?? '');
   if (bornMs !== null && lifeMs !== null && bornMs + lifeMs <= now) {
-    return { kind: 'must', reason: 'Expired', sinceMs: bornMs + lifeMs };
+    return mustGo('Expired', bornMs + lifeMs);
   }
   const drifted = conditionOf(claim.status?.conditions, 'Drifted');
   if (drifted?.status === 'True') {
-    return { kind: 'must', reason: 'Drifted', sinceMs: parseTimestamp(drifted.lastTransitionTime) ?? 0 };
+    return mustGo('Drifted', parseTimestamp(drifted.lastTransitionTime) ?? 0);
   }
-  return surplus.has(claim.metadata.name) ? { kind: 'must', reason: 'StaticSurplus', sinceMs: 0 } : null;
+  return surplus.has(claim.metadata.name) ? mustGo('StaticSurplus', 0) : null;
 }
 
 /** Emptiness and consolidation: what the pool's policy allows, once it is quiet. */
-function voluntary(facts: Facts, pool: NodePool, now: Instant, podBlock: (facts: Facts) => KeptReason | null): Verdict {
+function judgeVoluntary({ now, podBlock }: Rules, facts: Facts, pool: NodePool): Verdict {
   const { name } = pool.metadata;
-  const { consolidateAfter } = pool.spec.disruption ?? {};
+  const { consolidateAfter = '0s', consolidationPolicy } = pool.spec.disruption ?? {};
+  // 1. Does the pool consolidate? What it wanted for others and nobody uses goes all the same.
   if (pool.spec.replicas !== undefined) return stays({ kind: 'static-pool', nodePool: name });
   const isOff = consolidateAfter === 'Never';
   if (isOff && !hasNeverBeenUsed(facts, now)) return stays({ kind: 'consolidation-off', nodePool: name });
-  const held = blockByOperator(facts) ?? podBlock(facts);
-  if (held !== null) return stays(held);
-  return isOff ? { kind: 'may', reason: 'Empty' } : consolidated(facts, pool, now);
-}
 
-function consolidated(facts: Facts, pool: NodePool, now: Instant): Verdict {
-  const { name } = pool.metadata;
-  const { consolidateAfter = '0s', consolidationPolicy } = pool.spec.disruption ?? {};
+  // 2. Do people, or its pods, keep it?
+  const block = blockByOperator(facts) ?? podBlock(facts);
+  if (block !== null) return stays(block);
+  if (isOff) return { kind: 'may', reason: 'Empty' };
+
+  // 3. Has it been quiet for long enough?
   if (!isQuiet(facts, consolidateAfter, now)) return stays({ kind: 'not-consolidatable', consolidateAfter });
+
+  // 4. Is it empty? That is enough for any policy.
   if (facts.disruption <= 1) return { kind: 'may', reason: 'Empty' };
+
+  // 5. Does the policy let nodes with pods go, and is it known what that saves?
   if (consolidationPolicy === 'WhenEmpty') {
     return stays({ kind: 'only-when-empty', nodePool: name, pods: facts.moving.length });
   }
-  if (facts.price === null) {
-    const instanceType = facts.machine.node?.metadata.labels?.[labelKey.instanceType] ?? 'unknown';
-    return stays({ kind: 'unknown-price', instanceType });
-  }
-  return { kind: 'may', reason: 'Underutilized' };
+  return facts.price === null ? stays(unknownPrice(facts)) : { kind: 'may', reason: 'Underutilized' };
+}
+
+function unknownPrice({ machine: { node } }: Facts): KeptReason {
+  return { kind: 'unknown-price', instanceType: node?.metadata.labels?.[labelKey.instanceType] ?? 'unknown' };
 }
 
 /** So long nobody has come: a removal that was taken back may be begun again in the next minutes, and then need what came for it. */

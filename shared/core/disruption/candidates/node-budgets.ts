@@ -1,6 +1,6 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
-import type { DisruptionReason } from '../plan/disruption-reason.ts';
+import { isVoluntary } from '../plan/disruption-reason.ts';
 import { parseSchedule, strikesWithin } from './cron.ts';
 import { parseDuration } from '../../../kubernetes/text/duration.ts';
 
@@ -17,13 +17,6 @@ type Budget = NonNullable<NonNullable<NodePool['spec']['disruption']>['budgets']
 /** Karpenter's, where a pool says nothing. */
 const DEFAULT_BUDGETS: ReadonlyArray<Budget> = [{ nodes: '10%' }];
 
-const BUDGETED: ReadonlySet<string> = new Set<DisruptionReason>(['Empty', 'Underutilized', 'Drifted']);
-
-/** Is it a reason that budgets know? What must go whatever it costs asks none. */
-export function isBudgeted(reason: string): boolean {
-  return BUDGETED.has(reason);
-}
-
 /** The budgets of a pool that are active now, read once. An empty list is no limit. */
 export function nodeBudgets({ spec }: NodePool, now: Instant): NodeBudgets {
   const budgets = spec.disruption?.budgets ?? DEFAULT_BUDGETS;
@@ -33,7 +26,7 @@ export function nodeBudgets({ spec }: NodePool, now: Instant): NodeBudgets {
   return {
     error,
     allowed: (reason, nodes) => {
-      if (!isBudgeted(reason)) return Infinity;
+      if (!isVoluntary(reason)) return Infinity;
       if (error !== null) return 0;
       const own = active.filter(({ reasons }) => reasons === undefined || reasons.some((one) => one === reason));
       return own.reduce((least, budget) => Math.min(least, nodesOf(budget, nodes)), Infinity);

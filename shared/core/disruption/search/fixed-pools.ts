@@ -2,8 +2,8 @@ import { planStaticPools } from '../../finishing/static-pools.ts';
 import type { PlannedOffering } from '../../model/plan.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { withoutNodes } from '../../present/without-nodes.ts';
-import type { Place } from './arena.ts';
-import { isOfferOf, type Offer } from './offers.ts';
+import type { Slot } from './arena.ts';
+import { isOfferingOf, type PoolOffering } from './pool-offerings.ts';
 
 /** The NodePools with a fixed number of nodes, by name: what they offer comes only in place of a node of theirs. */
 export function fixedPools({ cluster, policy }: ProvisioningInput): ReadonlySet<string> {
@@ -12,7 +12,7 @@ export function fixedPools({ cluster, policy }: ProvisioningInput): ReadonlySet<
 }
 
 /** The input as if these were pools like any other, so that what they offer is known. */
-export function withFixedOffers(input: ProvisioningInput): ProvisioningInput {
+export function withFixedOfferings(input: ProvisioningInput): ProvisioningInput {
   const fixed = fixedPools(input);
   if (fixed.size === 0) return input;
   const { cluster } = input;
@@ -24,16 +24,16 @@ export function withFixedOffers(input: ProvisioningInput): ProvisioningInput {
 }
 
 /** What comes in place of a node of such a pool, as provisioning will have it; null for a node of another, and where none can be had. */
-export type SuccessorOf = (place: Place) => Offer | null;
+export type SuccessorOf = (slot: Slot) => PoolOffering | null;
 
-/** `offers`: those of pools with a fixed number of nodes. */
-export function successorsOf(input: ProvisioningInput, offers: ReadonlyArray<Offer>): SuccessorOf {
-  const known = new Map<string, Offer | null>();
+/** `offerings`: those of pools with a fixed number of nodes. */
+export function successorsOf(input: ProvisioningInput, offerings: ReadonlyArray<PoolOffering>): SuccessorOf {
+  const known = new Map<string, PoolOffering | null>();
   return ({ node, pool }) => {
-    if (offers.length === 0 || node === null || pool === null) return null;
+    if (offerings.length === 0 || node === null || pool === null) return null;
     if (!known.has(node.name)) {
       const next = nextOf(input, node.name, pool);
-      known.set(node.name, (next !== null && offers.find((offer) => isOfferOf(offer, pool, next))) || null);
+      known.set(node.name, (next !== null && offerings.find((offering) => isOfferingOf(offering, pool, next))) || null);
     }
     return known.get(node.name) ?? null;
   };

@@ -1,23 +1,5 @@
 import { at } from '../../quantity/at.ts';
-import type { Arena, Place } from './arena.ts';
-
-/**
- * The places that take pods, in the order in which pods try them: fullest first, candidates last. Kept from pod to pod, so that in a
- * large cluster a pod need not look at every place. Brought up to date when it is asked: see `orderOf`.
- */
-export interface Order {
-  /** Indices of places, sorted by key, then by index; so many of them. */
-  sorted: Int32Array;
-  count: number;
-  /** By index of place: where it is sorted in; NaN where it is not. */
-  keys: Float64Array;
-  /** By index of place and resource: what is free there. */
-  free: Float64Array;
-  /** Changed since it was last brought up to date. */
-  readonly changed: Set<Place>;
-  /** Has any place ever had less than nothing of a resource? Then what it has in all says nothing of what fits. */
-  hasDebt: boolean;
-}
+import type { Arena, Order, Slot } from './arena.ts';
 
 export function newOrder(): Order {
   return {
@@ -34,22 +16,22 @@ export function newOrder(): Order {
 const FAR = 1e3;
 
 /** A candidate that no pod has come to takes pods last: those that save much for their pods after the others. */
-export function farOf({ isCandidate, received, reluctance }: Place): number {
+export function farOf({ isCandidate, received, reluctance }: Slot): number {
   return isCandidate && received === 0 ? FAR + reluctance : 0;
 }
 
-/** When more than this share of the places have changed, sorting all is quicker than moving each. */
+/** When more than this share of the slots have changed, sorting all is quicker than moving each. */
 const SORT_BEYOND = 1 / 16;
 
-/** The first place in order that has room for the requests and that `takes` answers true for; null for none. */
-export function firstInOrder(arena: Arena, requests: Float64Array, takes: (place: Place) => boolean): Place | null {
+/** The first slot in order that has room for the requests and that `takes` answers true for; null for none. */
+export function firstInOrder(arena: Arena, requests: Float64Array, takes: (slot: Slot) => boolean): Slot | null {
   const { sorted, count, free } = upToDate(arena);
   const width = arena.worth.length;
   for (let position = startFor(arena, requests); position < count; position++) {
     const index = at(sorted, position);
     if (!isRoomy(free, index * width, requests)) continue;
-    const place = arena.places[index];
-    if (place !== undefined && takes(place)) return place;
+    const slot = arena.slots[index];
+    if (slot !== undefined && takes(slot)) return slot;
   }
   return null;
 }
@@ -62,7 +44,7 @@ function isRoomy(free: Float64Array, offset: number, requests: Float64Array): bo
   return true;
 }
 
-/** No place before it has as much free in all as is asked for. */
+/** No slot before it has as much free in all as is asked for. */
 function startFor({ order, worth }: Arena, requests: Float64Array): number {
   if (order.hasDebt) return 0;
   let sum = 0;
@@ -74,10 +56,10 @@ function startFor({ order, worth }: Arena, requests: Float64Array): number {
 const ROUNDING = 1e-9;
 
 function upToDate(arena: Arena): Order {
-  const { order, places } = arena;
+  const { order, slots } = arena;
   if (order.changed.size === 0) return order;
-  if (places.length > order.keys.length || order.changed.size > places.length * SORT_BEYOND) sortAll(arena);
-  else for (const place of order.changed) move(arena, place);
+  if (slots.length > order.keys.length || order.changed.size > slots.length * SORT_BEYOND) sortAll(arena);
+  else for (const slot of order.changed) move(arena, slot);
   order.changed.clear();
   return order;
 }
@@ -86,24 +68,24 @@ function upToDate(arena: Arena): Order {
 const SPARE = 256;
 
 function sortAll(arena: Arena): void {
-  const { order, places, worth } = arena;
-  if (places.length > order.keys.length) {
-    order.keys = new Float64Array(places.length + SPARE).fill(Number.NaN);
+  const { order, slots, worth } = arena;
+  if (slots.length > order.keys.length) {
+    order.keys = new Float64Array(slots.length + SPARE).fill(Number.NaN);
     order.free = new Float64Array(order.keys.length * worth.length);
     order.sorted = new Int32Array(order.keys.length);
   }
-  for (const place of places) order.keys[place.index] = readPlace(arena, place);
+  for (const slot of slots) order.keys[slot.index] = readSlot(arena, slot);
   const { keys, sorted } = order;
-  const there = places.filter(({ index }) => !Number.isNaN(at(keys, index))).map(({ index }) => index);
+  const there = slots.filter(({ index }) => !Number.isNaN(at(keys, index))).map(({ index }) => index);
   sorted.set(there.toSorted((a, b) => at(keys, a) - at(keys, b) || a - b));
   order.count = there.length;
 }
 
-function move(arena: Arena, place: Place): void {
+function move(arena: Arena, slot: Slot): void {
   const { order } = arena;
-  const { index } = place;
+  const { index } = slot;
   const before = at(order.keys, index);
-  const key = readPlace(arena, place);
+  const key = readSlot(arena, slot);
   if (key === before) return;
   if (!Number.isNaN(before)) {
     const position = positionOf(order, before, index);
@@ -116,7 +98,7 @@ function move(arena: Arena, place: Place): void {
   order.sorted[position] = index;
 }
 
-/** How many places come before such a key and index. */
+/** How many slots come before such a key and index. */
 function positionOf({ sorted, count, keys }: Order, key: number, index: number): number {
   let [low, high] = [0, count];
   // Ends: every turn halves what is left.
@@ -130,15 +112,15 @@ function positionOf({ sorted, count, keys }: Order, key: number, index: number):
   return low;
 }
 
-/** Notes what is free on the place; answers its key. */
-function readPlace({ worth, order }: Arena, place: Place): number {
-  if (place.state !== 'there' || !place.takesPods) return Number.NaN;
-  const { free } = place.room;
-  let key = farOf(place);
+/** Notes what is free on the slot; answers its key. */
+function readSlot({ worth, order }: Arena, slot: Slot): number {
+  if (slot.state !== 'there' || !slot.takesPods) return Number.NaN;
+  const { free } = slot.room;
+  let key = farOf(slot);
   for (let k = 0; k < free.length; k++) {
     const amount = at(free, k);
     if (amount < 0) order.hasDebt = true;
-    order.free[place.index * worth.length + k] = amount;
+    order.free[slot.index * worth.length + k] = amount;
     key += amount * at(worth, k);
   }
   return key;

@@ -2,40 +2,34 @@ import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
 import { compileSelector, selects } from '../../rules/selector.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
-import type { Arena, Place } from './arena.ts';
-
-/** What the pods of nodes that go need of a new one, and what they take together. */
-export interface OwnPods {
-  readonly needs: ReadonlySet<Need>;
-  readonly load: Float64Array;
-}
+import type { Arena, OwnPods, Slot } from './arena.ts';
 
 /** Of all the nodes together. */
-export function ownPods(arena: Arena, places: ReadonlyArray<Place>): OwnPods {
-  const [only] = places;
-  if (only !== undefined && places.length === 1) return ownOf(arena, only);
+export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {
+  const [only] = slots;
+  if (only !== undefined && slots.length === 1) return ownOf(arena, only);
   const load = new Float64Array(arena.worth.length);
   const needs = new Set<Need>();
-  for (const place of places) {
-    const own = ownOf(arena, place);
+  for (const slot of slots) {
+    const own = ownOf(arena, slot);
     for (const need of own.needs) needs.add(need);
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + at(own.load, k);
   }
   return { needs, load };
 }
 
-function ownOf(arena: Arena, place: Place): OwnPods {
-  const known = arena.ownPods.get(place);
+function ownOf(arena: Arena, slot: Slot): OwnPods {
+  const known = arena.ownPods.get(slot);
   if (known !== undefined) return known;
   const load = new Float64Array(arena.worth.length);
   const needs = new Set<Need>();
-  for (const { shape, count } of place.own) {
+  for (const { shape, count } of slot.own) {
     addNeed(arena, needs, shape);
     const requests = arena.shapes.get(shape)?.requests ?? load;
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + count * at(requests, k);
   }
   const own = { needs, load };
-  arena.ownPods.set(place, own);
+  arena.ownPods.set(slot, own);
   return own;
 }
 
@@ -59,13 +53,13 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
 }
 
 /**
- * Do the budgets of pods let those of the places wait together that come once these have gone? At each place that they move to, as many as
+ * Do the budgets of pods let those of the slots wait together that come once these have gone? At each slot that they move to, as many as
  * their spread over hosts allows come at once.
  */
-export function mayWait(arena: Arena, going: ReadonlyArray<Place>): boolean {
+export function mayWait(arena: Arena, going: ReadonlyArray<Slot>): boolean {
   const { shapes, podDisruptionBudgets } = arena.workspace.input.cluster;
   if (podDisruptionBudgets.length === 0) return true;
-  const moves = going.flatMap((place) => place.moves.filter(({ shape }) => hostSkewOf(arena, shape) < Infinity));
+  const moves = going.flatMap((slot) => slot.moves.filter(({ shape }) => hostSkewOf(arena, shape) < Infinity));
   return podDisruptionBudgets.every(({ metadata, spec, status }) => {
     const selector = compileSelector(spec?.selector);
     const own = moves.filter(({ shape }) => {

@@ -1,62 +1,80 @@
 import type { Need } from '../../placing/state/compile-shape.ts';
 import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
-import { admits, ANYWHERE } from './pour.ts';
-import { record, type Arena, type Place } from './arena.ts';
+import { admits, ANYWHERE } from './reschedule.ts';
+import type { Draw } from '../../quantity/draw.ts';
+import type { Arena, Slot } from './arena.ts';
 import type { SuccessorOf } from './fixed-pools.ts';
-import { cheapestOffer, countCheaper, freeOf, type Offer, type Offers } from './offers.ts';
+import { cheapestOffering, countCheaper, freeOf, type PoolOffering, type Offerings } from './pool-offerings.ts';
 import { addNeed } from './own-pods.ts';
-import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
+import { record } from './slots.ts';
+import { changeOffering, close, isTaken, open, take, undoTo, type Trail } from './trail.ts';
 
 /** What a search knows beside the arena. */
 export interface Means {
-  readonly offers: Offers;
+  readonly offerings: Offerings;
   readonly spotToSpot: boolean;
   readonly successorOf: SuccessorOf;
-  /** May moves in the pool be asked for less than their toll? */
-  readonly mayEase: (pool: string) => boolean;
+  /** May moves in the pool be asked for less than their disruption cost? */
+  readonly mayDiscount: (pool: string) => boolean;
 }
 
-/** May the place be taken away now? One that pods have come to may not: no pod moves twice. */
-export function mayGo(place: Place): boolean {
-  return place.isCandidate && place.state === 'there' && place.received === 0 && place.node?.verdict.kind === 'may';
+/** Where pods may go, and how exactly room is judged, as in `Rescheduling`; `among` grows by the nodes that are created. */
+export interface Within {
+  readonly among: Array<Slot> | null;
+  readonly noise: Draw | null;
+}
+
+export const ALL: Within = { among: null, noise: null };
+
+/** May the slot be taken away now? One that pods have come to may not: no pod moves twice. */
+export function mayGo(slot: Slot): boolean {
+  return slot.isCandidate && slot.state === 'there' && slot.received === 0 && slot.node?.verdict.kind === 'may';
 }
 
 /** Takes nodes away one by one, as long as each saves more than it costs; answers how many went. */
-export function takeAwaySimply(trail: Trail, places: ReadonlyArray<Place>): number {
+export function takeAwaySimply(trail: Trail, slots: ReadonlyArray<Slot>, within: Within): number {
   let gone = 0;
-  for (const place of places) {
+  for (const slot of slots) {
     if (trail.arena.work.left <= 0) break;
-    if (mayGo(place) && place.price > place.toll && take(trail, place, ANYWHERE)) gone++;
+    if (mayGo(slot) && slot.price > slot.disruptionCost && isTaken(take(trail, slot, { ...ANYWHERE, ...within })))
+      gone++;
   }
   return gone;
 }
 
 /** Tries to put new nodes in the place of `group`, which are there: true where that saves more than it costs. */
-export function replace(trail: Trail, group: ReadonlyArray<Place>, offer: Offer, means: Means): boolean {
-  const [start, before] = [trail.done.length, trail.change];
-  const fresh = open(trail, offer);
-  for (const place of group) if (mayGo(place)) take(trail, place, { ...ANYWHERE, first: fresh });
+export function replace(
+  trail: Trail,
+  group: ReadonlyArray<Slot>,
+  offering: PoolOffering,
+  means: Means,
+  within: Within,
+): boolean {
+  const [start, before] = [trail.done.length, trail.costChange];
+  const fresh = open(trail, offering);
+  within.among?.push(fresh);
+  for (const slot of group) if (mayGo(slot)) take(trail, slot, { ...ANYWHERE, ...within, first: fresh });
   settleNew(trail, fresh, means);
-  if (trail.change < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
+  if (trail.costChange < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
   undoTo(trail, start);
   return false;
 }
 
 /** A new node becomes the cheapest that holds what has come to it; without pods it is none. */
-export function settleNew(trail: Trail, place: Place, means: Means): void {
-  if (place.state !== 'there' || place.offer === null) return;
-  if (place.received === 0) return close(trail, place);
+export function settleNew(trail: Trail, slot: Slot, means: Means): void {
+  if (slot.state !== 'there' || slot.offering === null) return;
+  if (slot.received === 0) return close(trail, slot);
   // It is what provisioning makes of the pool, whatever would hold its pods.
-  if (place.offer.isFixed) return;
+  if (slot.offering.isFixed) return;
   const { arena } = trail;
-  const needs = needsOn(arena, place);
-  const demand = { needs, load: loadOf(arena, place), zone: place.offer.zone, below: place.price, mayBeSpot: true };
-  const better = cheapestOffer(arena.workspace, means.offers, demand);
+  const needs = needsOn(arena, slot);
+  const demand = { needs, load: loadOf(arena, slot), zone: slot.offering.zone, below: slot.price, mayBeSpot: true };
+  const better = cheapestOffering(arena.workspace, means.offerings, demand);
   if (better === null) return;
   const start = trail.done.length;
-  recast(trail, place, better);
-  if (!isLawful(arena, place)) undoTo(trail, start);
+  changeOffering(trail, slot, better);
+  if (!isLawful(arena, slot)) undoTo(trail, start);
 }
 
 /** Karpenter's: one spot node is followed by another only where so many sizes are cheaper, or each would be followed again. */
@@ -66,47 +84,47 @@ const LEAST_CHEAPER_SIZES = 15;
  * A spot node may take the place of spot nodes only where that is switched on, and of a single one only while many sizes are
  * cheaper than it; else it must cost less than the other nodes alone whose pods it takes.
  */
-export function isFair(arena: Arena, place: Place, { offers, spotToSpot }: Means): boolean {
-  const { offer, sources, price } = place;
-  if (offer?.isSpot !== true) return true;
-  const from = [...sources].flatMap((source) => arena.places[source] ?? []);
+export function isFair(arena: Arena, slot: Slot, { offerings, spotToSpot }: Means): boolean {
+  const { offering, sources, price } = slot;
+  if (offering?.isSpot !== true) return true;
+  const from = [...sources].flatMap((source) => arena.slots[source] ?? []);
   const others = from.filter((one) => !isSpotNode(one)).reduce((sum, one) => sum + one.price, 0);
   if (others > price) return true;
   if (!spotToSpot) return false;
   if (from.length > 1) return true;
   const below = from.reduce((sum, one) => sum + one.price, 0);
-  const demand = { needs: needsOn(arena, place), load: loadOf(arena, place), zone: null, below, mayBeSpot: true };
-  return countCheaper(arena.workspace, offers, offer, demand) >= LEAST_CHEAPER_SIZES;
+  const demand = { needs: needsOn(arena, slot), load: loadOf(arena, slot), zone: null, below, mayBeSpot: true };
+  return countCheaper(arena.workspace, offerings, offering, demand) >= LEAST_CHEAPER_SIZES;
 }
 
-function isSpotNode({ room }: Place): boolean {
+function isSpotNode({ room }: Slot): boolean {
   return room.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
 }
 
-function needsOn(arena: Arena, { content }: Place): ReadonlySet<Need> {
+function needsOn(arena: Arena, { content }: Slot): ReadonlySet<Need> {
   const needs = new Set<Need>();
   for (const [shape, count] of content ?? []) if (count > 0) addNeed(arena, needs, shape);
   return needs;
 }
 
 /** What its pods take together. */
-function loadOf({ worth }: Arena, { offer, room }: Place): Float64Array {
-  return offer === null
+function loadOf({ worth }: Arena, { offering, room }: Slot): Float64Array {
+  return offering === null
     ? new Float64Array(worth.length)
-    : freeOf(offer, worth.length).map((all, k) => all - (room.free[k] ?? 0));
+    : freeOf(offering, worth.length).map((all, k) => all - (room.free[k] ?? 0));
 }
 
 /** Do its pods keep their rules there, one like the other? */
-function isLawful(arena: Arena, place: Place): boolean {
-  for (const [shape, count] of place.content ?? []) {
+function isLawful(arena: Arena, slot: Slot): boolean {
+  for (const [shape, count] of slot.content ?? []) {
     const facts = arena.shapes.get(shape);
     const need = facts?.needs.at(-1);
     if (count === 0 || need === undefined) continue;
-    if (!admits(arena, need, place)) return false;
+    if (!admits(arena, need, slot)) return false;
     if (facts?.isRuled !== true) continue;
-    record(arena, place, shape, -1);
-    const allowed = allowsNode(guardFor(arena.workspace, need, true), place.room);
-    record(arena, place, shape, 1);
+    record(arena, slot, shape, -1);
+    const allowed = allowsNode(guardFor(arena.workspace, need, true), slot.room);
+    record(arena, slot, shape, 1);
     if (!allowed) return false;
   }
   return true;

@@ -1,5 +1,5 @@
 import { isDisrupted } from '../../../kubernetes/disrupted-taint.ts';
-import { isReserved } from '../../../kubernetes/reserved-taint.ts';
+import { isDedicated } from '../../../kubernetes/dedicated-taint.ts';
 import type { Finding } from '../../audit/seen/finding.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
@@ -269,11 +269,11 @@ function keptForOthers(
   { cluster, inFlight }: ProvisioningInput,
   { uids, replacements }: Moving,
 ): ReadonlySet<string> {
-  const reserved = new Set(cluster.nodes.filter(isReserved).map(({ metadata }) => metadata.name));
+  const dedicated = new Set(cluster.nodes.filter(isDedicated).map(({ metadata }) => metadata.name));
   const claimOf = new Map(candidatesOf(cluster).map(({ claim, node }) => [node.metadata.name, claim.metadata.name]));
   const others = plan.nominations.filter(({ target, pods }) => {
     const claim = claimOf.get(target.name) ?? '';
-    if (!reserved.has(target.name) || replacements.has(claim)) return false;
+    if (!dedicated.has(target.name) || replacements.has(claim)) return false;
     const promised = new Set(inFlight.get(claim)?.pods);
     return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
   });

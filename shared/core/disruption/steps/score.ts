@@ -1,4 +1,4 @@
-import type { Arena, Place } from '../search/arena.ts';
+import type { Arena, Slot } from '../search/arena.ts';
 
 /** What all nodes of a pool cost, and what it would count as to disrupt them all. */
 export interface PoolTotals {
@@ -12,34 +12,34 @@ export interface PoolTotals {
 export const LEAST_SCORE = 0.5;
 
 /** The totals of every pool as the arena stands. */
-export function poolTotals({ places }: Arena): ReadonlyMap<string, PoolTotals> {
+export function poolTotals({ slots }: Arena): ReadonlyMap<string, PoolTotals> {
   const totals = new Map<string, PoolTotals>();
-  for (const place of places) {
-    const { pool } = place;
+  for (const slot of slots) {
+    const { pool } = slot;
     // A new one that no pod has come to is not created yet.
-    if (pool === null || place.state !== 'there' || (place.offer !== null && place.received === 0)) continue;
+    if (pool === null || slot.state !== 'there' || (slot.offering !== null && slot.received === 0)) continue;
     const { nodes, cost, disruption } = totals.get(pool) ?? { nodes: 0, cost: 0, disruption: 0 };
     totals.set(pool, {
-      nodes: nodes + (place.node === null || place.room.capacity.initialized ? 1 : 0),
-      cost: cost + plainPriceOf(place),
-      disruption: disruption + disruptionOf(place),
+      nodes: nodes + (slot.node === null || slot.room.capacity.initialized ? 1 : 0),
+      cost: cost + plainPriceOf(slot),
+      disruption: disruption + disruptionOf(slot),
     });
   }
   return totals;
 }
 
-function disruptionOf({ node, receivedCost }: Place): number {
+function disruptionOf({ node, receivedCost }: Slot): number {
   return (node?.disruption ?? 1) + receivedCost;
 }
 
 /** What is saved as a share of the pool's cost, over what is disrupted as a share of all that could be. */
-export function scoreOf(saved: number, places: ReadonlyArray<Place>, { cost, disruption }: PoolTotals): number {
+export function scoreOf(saved: number, slots: ReadonlyArray<Slot>, { cost, disruption }: PoolTotals): number {
   if (saved <= 0 || cost === 0 || disruption === 0) return 0;
-  const disrupted = places.reduce((sum, place) => sum + (place.node?.disruption ?? 1), 0);
+  const disrupted = slots.reduce((sum, slot) => sum + (slot.node?.disruption ?? 1), 0);
   return saved / cost / (disrupted / disruption);
 }
 
 /** What Azure asks for it; nothing where that is not known. */
-export function plainPriceOf({ node, offer }: Place): number {
-  return node?.price?.plain ?? offer?.plainPrice ?? 0;
+export function plainPriceOf({ node, offering }: Slot): number {
+  return node?.price?.plain ?? offering?.plainPrice ?? 0;
 }

@@ -2,23 +2,24 @@ import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Pools } from '../candidates/pools.ts';
 import { WAITED_FOR } from '../plan/disruption-plan.ts';
 import type { DisruptionReason } from '../plan/disruption-reason.ts';
-import type { Arena, Place } from '../search/arena.ts';
+import type { Arena, Slot } from '../search/arena.ts';
 import { mayWait } from '../search/own-pods.ts';
-import { crowd, isAllowed, removeAs, restore } from '../search/pour.ts';
+import { crowd, isAllowed } from '../search/reschedule.ts';
+import { removeAs, restore } from '../search/slots.ts';
 import { plainPriceOf, poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
 import type { Replay } from './replay.ts';
 
 /** What one step takes away and creates. */
 export interface RawStep {
   readonly reason: DisruptionReason;
-  readonly remove: ReadonlyArray<Place>;
-  readonly create: ReadonlyArray<Place>;
+  readonly remove: ReadonlyArray<Slot>;
+  readonly create: ReadonlyArray<Slot>;
 }
 
 export interface Sequence {
   readonly steps: ReadonlyArray<RawStep>;
-  /** Places that no order of steps could take away under the rules. */
-  readonly dropped: ReadonlyArray<Place>;
+  /** Slots that no order of steps could take away under the rules. */
+  readonly dropped: ReadonlyArray<Slot>;
 }
 
 /** Karpenter's bound on a command: a step is a moment at which much is under way. */
@@ -45,22 +46,22 @@ export function sequence(replay: Replay, pools: Pools): Sequence {
   const inOrder = sequenceBy(replay, pools, true);
   if (inOrder.dropped.length < few.dropped.length) return inOrder;
   takeBack(replay, inOrder);
-  for (const place of placesIn(few)) removeAs(replay.arena, place, replay.going.get(place) ?? []);
+  for (const slot of slotsIn(few)) removeAs(replay.arena, slot, replay.going.get(slot) ?? []);
   return few;
 }
 
-function placesIn({ steps }: Sequence): ReadonlyArray<Place> {
+function slotsIn({ steps }: Sequence): ReadonlyArray<Slot> {
   return steps.flatMap(({ remove }) => remove);
 }
 
 function takeBack({ arena }: Replay, taken: Sequence): void {
-  for (const place of placesIn(taken)) restore(arena, place);
+  for (const slot of slotsIn(taken)) restore(arena, slot);
 }
 
 function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence {
-  const made = new Set<Place>();
+  const made = new Set<Slot>();
   const steps: Array<RawStep> = [];
-  const dropped: Array<Place> = [];
+  const dropped: Array<Slot> = [];
   for (const reason of REASONS) {
     let pending = [...replay.going.keys()].filter(({ node }) => reasonOf(node?.verdict) === reason);
     // Ends: every turn takes a node off the list or drops all that are left.
@@ -71,29 +72,29 @@ function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence 
         break;
       }
       steps.push(step);
-      for (const place of step.create) made.add(place);
+      for (const slot of step.create) made.add(slot);
       const gone = new Set(step.remove);
-      pending = pending.filter((place) => !gone.has(place));
+      pending = pending.filter((slot) => !gone.has(slot));
     }
   }
   return { steps, dropped };
 }
 
-function reasonOf(verdict: NonNullable<Place['node']>['verdict'] | undefined): DisruptionReason | null {
+function reasonOf(verdict: NonNullable<Slot['node']>['verdict'] | undefined): DisruptionReason | null {
   return verdict === undefined || verdict.kind === 'stays' ? null : verdict.reason;
 }
 
 interface Progress {
   readonly replay: Replay;
   readonly pools: Pools;
-  /** New places that a step before has created. */
-  readonly made: ReadonlySet<Place>;
+  /** New slots that a step before has created. */
+  readonly made: ReadonlySet<Slot>;
   /** Nothing goes before what the search took before it. */
   readonly isInOrder: boolean;
 }
 
 /** The next step for a reason, carried out in the arena; null where none is possible. */
-function nextStep(progress: Progress, reason: DisruptionReason, pending: ReadonlyArray<Place>): RawStep | null {
+function nextStep(progress: Progress, reason: DisruptionReason, pending: ReadonlyArray<Slot>): RawStep | null {
   const before = poolTotals(progress.replay.arena);
   const together = tryStep(progress, { reason, before }, pending);
   if (together !== null || progress.isInOrder) return together;
@@ -104,22 +105,22 @@ function nextStep(progress: Progress, reason: DisruptionReason, pending: Readonl
 const MOST_TRIED = 150;
 
 /** A step of what goes along with what is in it already. */
-function tryOneByOne(progress: Progress, rules: StepRules, pending: ReadonlyArray<Place>): RawStep | null {
+function tryOneByOne(progress: Progress, rules: StepRules, pending: ReadonlyArray<Slot>): RawStep | null {
   const { arena, going } = progress.replay;
-  const batch: Array<Place> = [];
+  const batch: Array<Slot> = [];
   let tried = 0;
   for (const unit of unitsOf(progress, pending)) {
     if (batch.length > 0 && tried++ >= MOST_TRIED) break;
     const allowed = withinBudgets(progress, rules, [...batch, ...unit]);
     if (batch.length > 0 && allowed.length < batch.length + unit.length) continue;
     const before = new Set(batch);
-    const more = allowed.filter((place) => !before.has(place));
-    for (const place of more) removeAs(arena, place, going.get(place) ?? []);
+    const more = allowed.filter((slot) => !before.has(slot));
+    for (const slot of more) removeAs(arena, slot, going.get(slot) ?? []);
     if (wrongIn(progress, rules, [...batch, ...more]).size === 0) {
       batch.push(...more);
       continue;
     }
-    for (const place of more) restore(arena, place);
+    for (const slot of more) restore(arena, slot);
   }
   if (batch.length === 0) return null;
   return { reason: rules.reason, remove: batch, create: createdBy(progress, batch) };
@@ -131,24 +132,24 @@ interface StepRules {
 }
 
 /** As many of `pending` as the rules let go at once. */
-function tryStep(progress: Progress, rules: StepRules, pending: ReadonlyArray<Place>): RawStep | null {
+function tryStep(progress: Progress, rules: StepRules, pending: ReadonlyArray<Slot>): RawStep | null {
   const { arena, going } = progress.replay;
   let batch = withinBudgets(progress, rules, pending);
-  for (const place of batch) removeAs(arena, place, going.get(place) ?? []);
+  for (const slot of batch) removeAs(arena, slot, going.get(slot) ?? []);
   // Ends: every turn takes a node out of the batch.
   while (batch.length > 0) {
     const wrong = wrongIn(progress, rules, batch);
     if (wrong.size === 0) return { reason: rules.reason, remove: batch, create: createdBy(progress, batch) };
     const off = progress.isInOrder ? lastOf(batch, wrong) : wrong;
-    for (const place of off) restore(arena, place);
-    batch = batch.filter((place) => !off.has(place));
+    for (const slot of off) restore(arena, slot);
+    batch = batch.filter((slot) => !off.has(slot));
   }
   return null;
 }
 
 /** All from the first that is wrong; where that is all of them, half: those that came after it may be what is wrong with it. */
-function lastOf(batch: ReadonlyArray<Place>, wrong: ReadonlySet<Place>): ReadonlySet<Place> {
-  const first = batch.findIndex((place) => wrong.has(place));
+function lastOf(batch: ReadonlyArray<Slot>, wrong: ReadonlySet<Slot>): ReadonlySet<Slot> {
+  const first = batch.findIndex((slot) => wrong.has(slot));
   return new Set(batch.slice(first > 0 ? first : batch.length >> 1));
 }
 
@@ -156,13 +157,13 @@ function lastOf(batch: ReadonlyArray<Place>, wrong: ReadonlySet<Place>): Readonl
 function withinBudgets(
   progress: Progress,
   { reason, before }: StepRules,
-  pending: ReadonlyArray<Place>,
-): ReadonlyArray<Place> {
+  pending: ReadonlyArray<Slot>,
+): ReadonlyArray<Slot> {
   const left = new Map<string, number>();
-  const batch: Array<Place> = [];
+  const batch: Array<Slot> = [];
   for (const unit of unitsOf(progress, pending)) {
-    for (const place of unit) {
-      const pool = poolOf(place);
+    for (const slot of unit) {
+      const pool = poolOf(slot);
       // A plan is made of nodes that stay; those that drain are of the pool until they are gone.
       const nodes = (before.get(pool)?.nodes ?? 0) + progress.pools.leaving(pool);
       const { pools } = progress;
@@ -170,47 +171,47 @@ function withinBudgets(
       left.set(pool, room);
       if (room < 1 || batch.length >= MOST_PER_STEP) continue;
       left.set(pool, room - 1);
-      batch.push(place);
+      batch.push(slot);
     }
   }
   return batch;
 }
 
 /** Groups of nodes whose pods go to the same nodes that are not there yet; all others alone. */
-function unitsOf(progress: Progress, pending: ReadonlyArray<Place>): ReadonlyArray<ReadonlyArray<Place>> {
-  const units: Array<Array<Place>> = [];
-  const byNew = new Map<Place, Array<Place>>();
-  for (const place of pending) {
-    const fresh = newFor(progress, place);
+function unitsOf(progress: Progress, pending: ReadonlyArray<Slot>): ReadonlyArray<ReadonlyArray<Slot>> {
+  const units: Array<Array<Slot>> = [];
+  const byNew = new Map<Slot, Array<Slot>>();
+  for (const slot of pending) {
+    const fresh = newFor(progress, slot);
     const unit = fresh.map((one) => byNew.get(one)).find((one) => one !== undefined) ?? [];
     if (unit.length === 0) units.push(unit);
-    unit.push(place);
+    unit.push(slot);
     for (const one of fresh) byNew.set(one, unit);
   }
   for (const unit of units) unit.sort((a, b) => b.price - a.price || a.index - b.index);
   return units;
 }
 
-/** New places that a node's pods go to and that no step before creates. */
-function newFor({ replay, made }: Progress, place: Place): ReadonlyArray<Place> {
-  return (replay.toNew.get(place) ?? NONE).filter((target) => !made.has(target));
+/** New slots that a node's pods go to and that no step before creates. */
+function newFor({ replay, made }: Progress, slot: Slot): ReadonlyArray<Slot> {
+  return (replay.toNew.get(slot) ?? NONE).filter((target) => !made.has(target));
 }
 
-const NONE: ReadonlyArray<Place> = [];
+const NONE: ReadonlyArray<Slot> = [];
 
-function createdBy(progress: Progress, batch: ReadonlyArray<Place>): ReadonlyArray<Place> {
-  return [...new Set(batch.flatMap((place) => newFor(progress, place)))].toSorted((a, b) => a.index - b.index);
+function createdBy(progress: Progress, batch: ReadonlyArray<Slot>): ReadonlyArray<Slot> {
+  return [...new Set(batch.flatMap((slot) => newFor(progress, slot)))].toSorted((a, b) => a.index - b.index);
 }
 
 /** Nodes of the batch, which are gone, that must stay for now. */
-function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
+function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Slot>): ReadonlySet<Slot> {
   const { arena } = progress.replay;
   const uneven = misplacedIn(arena, batch);
   const misplaced = WAITED_FOR.has(rules.reason) ? notAwaited(arena, batch, uneven) : uneven;
   if (misplaced.size > 0 || rules.reason !== 'Underutilized') return misplaced;
   const created = createdBy(progress, batch);
   const saved = plainCostOf(batch) - plainCostOf(created);
-  if (created.length > 0 && saved <= 0) return new Set(batch.filter((place) => newFor(progress, place).length > 0));
+  if (created.length > 0 && saved <= 0) return new Set(batch.filter((slot) => newFor(progress, slot).length > 0));
   for (const [pool, own] of Map.groupBy(batch, poolOf)) {
     const totals = rules.before.get(pool);
     if (!progress.pools.isBalanced(pool) || totals === undefined) continue;
@@ -226,7 +227,7 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Plac
  * Of nodes whose pods are where a rule forbids them as long as the nodes are there: those that must stay all the same. The others are
  * waited for; where budgets of pods do not let as many wait, by the pods of one of them.
  */
-function notAwaited(arena: Arena, batch: ReadonlyArray<Place>, uneven: ReadonlySet<Place>): ReadonlySet<Place> {
+function notAwaited(arena: Arena, batch: ReadonlyArray<Slot>, uneven: ReadonlySet<Slot>): ReadonlySet<Slot> {
   if (uneven.size === 0) return uneven;
   const crowded = crowd(arena, batch);
   const wrong = misplacedIn(arena, batch);
@@ -238,27 +239,27 @@ function notAwaited(arena: Arena, batch: ReadonlyArray<Place>, uneven: ReadonlyS
 }
 
 /** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
-function misplacedIn(arena: Arena, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
-  const wrong = new Set<Place>();
+function misplacedIn(arena: Arena, batch: ReadonlyArray<Slot>): ReadonlySet<Slot> {
+  const wrong = new Set<Slot>();
   const answers = new Map<number, boolean>();
-  for (const place of batch) {
-    for (const move of place.moves) {
+  for (const slot of batch) {
+    for (const move of slot.moves) {
       if (arena.shapes.get(move.shape)?.isRuled === false) continue;
-      const key = move.shape * arena.places.length + move.target;
+      const key = move.shape * arena.slots.length + move.target;
       const answer = answers.get(key) ?? isAllowed(arena, move);
       answers.set(key, answer);
       if (answer) continue;
-      wrong.add(place);
+      wrong.add(slot);
       break;
     }
   }
   return wrong;
 }
 
-function poolOf({ node, offer }: Place): string {
-  return node?.nodePool?.metadata.name ?? offer?.state.pool.name ?? '';
+function poolOf({ node, offering }: Slot): string {
+  return node?.nodePool?.metadata.name ?? offering?.state.pool.name ?? '';
 }
 
-function plainCostOf(places: ReadonlyArray<Place>): number {
-  return places.reduce((sum, place) => sum + plainPriceOf(place), 0);
+function plainCostOf(slots: ReadonlyArray<Slot>): number {
+  return slots.reduce((sum, slot) => sum + plainPriceOf(slot), 0);
 }

@@ -1,7 +1,7 @@
 import type { Pod } from '../../model/cluster.ts';
 import { meetsNeed, allowsNode, hasRoom } from '../state/existing-nodes.ts';
 import type { DeviceState } from '../state/device-state.ts';
-import { allotOnNode, holdOnNode } from '../state/device-state.ts';
+import { allotOnNode, bookOnNode } from '../state/device-state.ts';
 import { holdOnClaim, offerOn, optionsWithin, sameOutside, type DeviceOffer } from './devices-on-claims.ts';
 import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
 import { isCheaper, joiningOf } from '../state/joining.ts';
@@ -30,7 +30,7 @@ function placeOnExisting(workspace: Workspace, devices: DeviceState, { need, gua
     if (!meetsNeed(node, need) || !hasRoom(node, need.shape) || !allowsNode(guard, node)) continue;
     const allotment = allotOnNode(devices, node, pod);
     if (allotment === null) continue;
-    holdOnNode(devices, node, pod, allotment);
+    bookOnNode(devices, node, pod, allotment);
     putOnNode(workspace, node, need, pod);
     return true;
   }

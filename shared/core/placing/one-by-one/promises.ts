@@ -3,7 +3,7 @@ import { meetsNeed, allowsNode, hasRoom, takeOff, type ExistingNode } from '../s
 import type { SpreadTerm } from '../state/need-terms.ts';
 import type { Need } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
-import { allotOnNode, holdOnNode, leaveHoldings } from '../state/device-state.ts';
+import { allotOnNode, bookOnNode, leaveHoldings } from '../state/device-state.ts';
 import { guardFor, putOnNode } from './place.ts';
 import { needsByTerm } from './place-by-term.ts';
 import { recordOnNode, type Counter } from '../state/topology.ts';
@@ -53,7 +53,7 @@ function getsDevices({ devices }: Workspace, node: ExistingNode, need: Need, pod
   if (!hasDeviceClaims(need.shape.shape.spec)) return true;
   const allotment = devices === null ? null : allotOnNode(devices, node, pod);
   if (devices === null || allotment === null) return false;
-  holdOnNode(devices, node, pod, allotment);
+  bookOnNode(devices, node, pod, allotment);
   return true;
 }
 

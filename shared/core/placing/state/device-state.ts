@@ -201,7 +201,7 @@ function poolsOn(state: DeviceState, node: ExistingNode): ReadonlyArray<DevicePo
 }
 
 /** Gives the devices to the pod's claims on the node. */
-export function holdOnNode(state: DeviceState, node: ExistingNode, pod: Pod, allotment: Allotment): void {
+export function bookOnNode(state: DeviceState, node: ExistingNode, pod: Pod, allotment: Allotment): void {
   for (const [key, devices] of allotment) {
     for (const held of devices) take(state.use, held);
     const isLocal = devices.some(({ device }) => device.reach.kind === 'node' || device.reach.kind === 'itself');

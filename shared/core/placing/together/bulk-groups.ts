@@ -182,7 +182,7 @@ function overDomains(
   for (const pod of pods) {
     const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
     const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
-    const load = (domain: string): number => loads.get(domain) ?? 0;
+    const load = (domain: string): number => loads.get(`${key}=${domain}`) ?? 0;
     const [domain] = allowed.toSorted(
       (a, b) =>
         (present.get(a) ?? 0) - (present.get(b) ?? 0) ||
@@ -192,7 +192,7 @@ function overDomains(
     );
     if (domain === undefined) break;
     present.set(domain, (present.get(domain) ?? 0) + self);
-    addLoad(loads, domain, need, 1);
+    addLoad(loads, `${key}=${domain}`, need, 1);
     assigned.get(domain)?.push(pod);
   }
   const isFree = self === 1 && reachable.length > 1;
@@ -242,7 +242,7 @@ function cheapestFirst(
   },
 ): ReadonlyArray<string> {
   const costOf = costsIn(workspace, { need, perNode }, { key, domains });
-  const loadOf = (domain: string): number => (loads.get(`${key}=${domain}`) ?? 0) + (loads.get(domain) ?? 0);
+  const loadOf = (domain: string): number => loads.get(`${key}=${domain}`) ?? 0;
   return domains
     .filter((one) => costOf(one).cost < Infinity)
     .toSorted((a, b) => byWeightAndCost(costOf(a), costOf(b)) || loadOf(b) - loadOf(a) || byCodeUnit(a, b));

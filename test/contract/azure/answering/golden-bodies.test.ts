@@ -53,7 +53,6 @@ describe('a machine as it goes over the wire', () => {
     for (const row of distinct) {
       const where = `${row.network} ${row.nodeClass} ${row.size} ${row.capacityType}`;
       // One after the other, as they share an Azure.
-      // oxlint-disable-next-line no-await-in-loop
       const { vm, nic, extension } = await sentFor(row);
       expect(alike(vm), where).toEqual(alike(row.vm));
       expect(alike(nic), where).toEqual(alike(row.nic));

@@ -17,10 +17,8 @@ export async function playRecording(
   for (const [index, recorded] of exchanges.entries()) {
     const isUnderWay = recorded.body?.['status'] === 'InProgress' || inBetween.includes(index + 1);
     // What comes later stands on what came before.
-    // oxlint-disable-next-line no-await-in-loop
     await before[index + 1]?.(stage);
     if (!isUnderWay) stage.settle();
-    // oxlint-disable-next-line no-await-in-loop
     if (isServed(recorded)) found[recorded.label] = differencesOf(recorded, await stage.replay(recorded));
   }
   await stage.azure.close();

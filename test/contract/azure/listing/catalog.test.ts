@@ -151,9 +151,7 @@ test('the catalog has prices in every currency that the setting takes, each its 
   const [usd = 0, ...others] = await Promise.all(['USD', 'EUR', 'KRW'].map(dearest));
   expect(others).toEqual([usd * 0.9, usd * 1_400]);
   for (const currency of priceCurrencies) {
-    // oxlint-disable-next-line no-await-in-loop
     const answer = await fetch(`${running.azure.endpoint}/api/retail/prices?currencyCode='${currency}'`);
-    // oxlint-disable-next-line no-await-in-loop
     expect(await answer.json()).toMatchObject({ BillingCurrency: currency });
   }
 });

@@ -142,7 +142,6 @@ describe('a list', () => {
     const running = await startWithClients({ rng: rngFrom(seed), upperCaseGroupPercent: 50 });
     const names = Array.from({ length: 8 }, (_, index) => `aks-l${index}`);
     for (const name of names)
-      // oxlint-disable-next-line no-await-in-loop
       await running.network.networkInterfaces.createOrUpdate(group, name, nicBody(name), promptly);
     const listed = await Array.fromAsync(running.network.networkInterfaces.list(group));
     const again = await Array.fromAsync(running.network.networkInterfaces.list(group));

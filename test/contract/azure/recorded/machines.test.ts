@@ -209,7 +209,7 @@ describe('AKS’s extension', () => {
 
   test('that is there, or on its way, is not put on again', async () => {
     for (const state of ['Succeeded', 'Creating', 'Updating']) {
-      // oxlint-disable-next-line no-await-in-loop -- one server after the other
+      // One server after the other.
       expect(await equip(withExtension(state))).toMatchObject({ ended: undefined, puts: 0 });
     }
   });

@@ -132,7 +132,6 @@ describe('where limits are kept', () => {
   async function statuses(method: string, path: string, times: number): Promise<ReadonlyArray<number>> {
     const found: Array<number> = [];
     // Each takes one of what is left.
-    // oxlint-disable-next-line no-await-in-loop
     for (let index = 0; index < times; index++) found.push((await ask(method, path, kept)).status);
     return found;
   }

@@ -45,7 +45,6 @@ export function blockCases(client: () => Client, mode: Mode): void {
     );
     const names = new Map<string, ReadonlyArray<string>>();
     for (const pool of pools) {
-      // oxlint-disable-next-line no-await-in-loop
       names.set(pool, await settled(client(), pool, pool === 'well-budgeted' ? 2 : 1));
     }
     const of = (some: ReadonlyArray<string>): ReadonlyArray<string> => some.flatMap((pool) => names.get(pool) ?? []);

@@ -66,11 +66,9 @@ export async function openClient(mode: Mode): Promise<Client> {
 export async function removeOwn({ world: { api } }: Client): Promise<void> {
   for (const path of [DEPLOYMENTS, BUDGETS, POOLS]) {
     // One after the other: a workload without its pool would ask for nodes of others.
-    // oxlint-disable-next-line no-await-in-loop
     const { items } = await api.get<{
       readonly items: ReadonlyArray<{ readonly metadata: { readonly name: string } }>;
     }>(path);
-    // oxlint-disable-next-line no-await-in-loop
     await Promise.all(
       items.map(({ metadata }) => api.remove(`${path}/${metadata.name}`, { propagationPolicy: 'Background' })),
     );
@@ -191,10 +189,8 @@ export async function holds(
   const end = Date.now() + forMs;
   while (Date.now() < end) {
     // One look after the other.
-    // oxlint-disable-next-line no-await-in-loop
     const state = await world.state();
     expect(isSo(state), what).toBe(true);
-    // oxlint-disable-next-line no-await-in-loop
     await sleep(250);
   }
 }

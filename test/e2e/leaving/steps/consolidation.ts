@@ -81,10 +81,8 @@ export function consolidationCases(client: () => Client, mode: Mode): void {
       // A pod each that fills a node with one of the others; when it goes, two of the others fit a node.
       await world.apply(...pools.map((pool) => appOn(pool, 4, { name: `${pool}-filler`, cpu: '1' })));
       const names = new Map<string, ReadonlyArray<string>>();
-      // oxlint-disable-next-line no-await-in-loop
       for (const pool of pools) names.set(pool, await settled(client(), pool, 4));
       await world.apply(...pools.map((pool) => appOn(pool, 4, { cpu: '800m' })));
-      // oxlint-disable-next-line no-await-in-loop
       for (const pool of pools) await settled(client(), pool, 4);
       const sinceMs = Date.now();
       await Promise.all(pools.map((pool) => scale(client(), `${pool}-filler`, 0)));

@@ -116,12 +116,10 @@ export function driftCases(client: () => Client, mode: Mode): void {
     const pools = Object.keys(changes);
     for (const pool of pools) {
       const ofClass = { ...nodeClass, metadata: { name: pool } };
-      // oxlint-disable-next-line no-await-in-loop
       await world.apply(ofClass, poolThat(pool, {}, { nodeClass: pool }), appOn(pool, 1, TOLERANT));
     }
     const names = new Map<string, string>();
     for (const pool of pools) {
-      // oxlint-disable-next-line no-await-in-loop
       const [name = ''] = await settled(client(), pool, 1);
       names.set(pool, name);
     }
@@ -129,12 +127,10 @@ export function driftCases(client: () => Client, mode: Mode): void {
     for (const [pool, { template, nodeClass: spec }] of Object.entries(changes)) {
       const [path, patch] =
         template === undefined ? [`${CLASSES}/${pool}`, { spec }] : [`${POOLS}/${pool}`, { spec: { template } }];
-      // oxlint-disable-next-line no-await-in-loop
       await world.api.patch(path, 'merge', patch);
     }
     await gone(client(), [...names.values()], 120_000);
     for (const [pool, change] of Object.entries(changes)) {
-      // oxlint-disable-next-line no-await-in-loop
       await expectSuccessor(client(), { pool, change, old: names.get(pool) ?? '', before });
     }
     await Promise.all(pools.map((pool) => world.api.remove(`${CLASSES}/${pool}`, {})));
@@ -152,7 +148,6 @@ export function driftCases(client: () => Client, mode: Mode): void {
         ...pools.map((pool) => appOn(pool, sizes[pool] ?? 1)),
       );
       const names = new Map<string, ReadonlyArray<string>>();
-      // oxlint-disable-next-line no-await-in-loop
       for (const pool of pools) names.set(pool, await settled(client(), pool, sizes[pool] ?? 1));
       await scale(client(), 'drift-empty', 0);
       const sinceMs = Date.now();

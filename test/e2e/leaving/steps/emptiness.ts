@@ -71,13 +71,11 @@ export function emptinessCases(client: () => Client, mode: Mode): void {
       );
       const claimOf = new Map<string, string>();
       for (const [name] of pools) {
-        // oxlint-disable-next-line no-await-in-loop
         const [claim = ''] = await settled(client(), name, 1);
         claimOf.set(name, claim);
       }
       const of = (some: object): ReadonlyArray<string> => Object.keys(some).map((name) => claimOf.get(name) ?? '');
       for (const [name] of pools) {
-        // oxlint-disable-next-line no-await-in-loop
         await scale(client(), name, 0);
       }
       await gone(client(), of(free));

@@ -77,17 +77,14 @@ export function restCases(client: () => Client, mode: Mode): void {
       const tainted = new Set<string>();
       let most = 0;
       while (Date.now() < end) {
-        // oxlint-disable-next-line no-await-in-loop
         const state = await world.state();
         const own = nodesIn(state, 'haunted');
         most = Math.max(most, own.length);
         for (const { metadata, spec } of own.filter((node) => !tainted.has(node.metadata.name))) {
           tainted.add(metadata.name);
           const taints = [...(spec.taints ?? []), { key: 'example.com/haunted', value: 'true', effect: 'NoExecute' }];
-          // oxlint-disable-next-line no-await-in-loop
           await world.api.patch(`${NODES}/${metadata.name}`, 'merge', { spec: { taints } }).catch(() => undefined);
         }
-        // oxlint-disable-next-line no-await-in-loop
         await sleep(100);
       }
       process.stdout.write(`a tainter at work for ${TAINTED_MS / 1_000} s: ${tainted.size} nodes, ${most} at once\n`);

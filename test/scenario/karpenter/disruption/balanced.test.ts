@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest';
 import { LEAST_SCORE, poolTotals, scoreOf } from '../../../../shared/core/disruption/steps/score.ts';
-import type { Arena, Place } from '../../../../shared/core/disruption/search/arena.ts';
+import type { Arena, Slot } from '../../../../shared/core/disruption/search/arena.ts';
 import { shape, spec } from '../../../kit/core/build.ts';
 import { disruptable, keptFor, machine, on, plan, removed } from '../../../kit/core/build-disruption.ts';
 
 /** What a pool with the policy Balanced approves. */
 
 /** As much of a place as a score looks at. */
-const place = (disruption: number, plain: number, pool = 'general'): Place =>
+const slot = (disruption: number, plain: number, pool = 'general'): Slot =>
   ({
     pool,
     state: 'there',
-    offer: null,
+    offering: null,
     received: 0,
     receivedCost: 0,
     node: { disruption, price: { plain } },
     room: { capacity: { initialized: true } },
   }) as never;
-const totalsOf = (places: ReadonlyArray<Place>) =>
-  poolTotals({ places } as unknown as Arena).get('general') ?? { nodes: 0, cost: 0, disruption: 0 };
+const totalsOf = (slots: ReadonlyArray<Slot>) =>
+  poolTotals({ slots } as unknown as Arena).get('general') ?? { nodes: 0, cost: 0, disruption: 0 };
 
 describe('the score of a removal', () => {
-  const nodes = [place(2, 100), place(6, 300), place(4, 100)];
+  const nodes = [slot(2, 100), slot(6, 300), slot(4, 100)];
 
   test('is what is saved as a share of the pool’s cost, over what is disrupted as a share of the pool’s [L13]', () => {
     // 100 of 500 for 2 of 12.
@@ -30,7 +30,7 @@ describe('the score of a removal', () => {
 
   test('does not change with the currency, nor with what a disruption counts as [L13]', () => {
     const scaled = (prices: number, costs: number) => {
-      const all = nodes.map(({ node }) => place((node?.disruption ?? 0) * costs, (node?.price?.plain ?? 0) * prices));
+      const all = nodes.map(({ node }) => slot((node?.disruption ?? 0) * costs, (node?.price?.plain ?? 0) * prices));
       return scoreOf(100 * prices, all.slice(0, 1), totalsOf(all));
     };
     expect(scaled(1000, 1)).toBeCloseTo(scaled(1, 1), 9);
@@ -40,7 +40,7 @@ describe('the score of a removal', () => {
   test.each([1, 2, 5])(
     'is 1 where %i of nodes that are all alike go, and a half where half of their price is saved [L13]',
     (count) => {
-      const alike = Array.from({ length: 5 }, () => place(3, 100));
+      const alike = Array.from({ length: 5 }, () => slot(3, 100));
       expect(scoreOf(100 * count, alike.slice(0, count), totalsOf(alike))).toBeCloseTo(1, 9);
       expect(scoreOf(50 * count, alike.slice(0, count), totalsOf(alike))).toBeCloseTo(LEAST_SCORE, 9);
     },
@@ -49,15 +49,15 @@ describe('the score of a removal', () => {
   test.each([
     ['nothing is saved', 0, nodes],
     ['it costs more', -50, nodes],
-    ['the pool costs nothing', 10, nodes.map(() => place(2, 0))],
-    ['nothing could be disrupted', 10, nodes.map(() => place(0, 100))],
+    ['the pool costs nothing', 10, nodes.map(() => slot(2, 0))],
+    ['nothing could be disrupted', 10, nodes.map(() => slot(0, 100))],
   ])('is 0 where %s, and a number always [L13]', (_, saved, all) => {
     expect(scoreOf(saved, all.slice(0, 1), totalsOf(all))).toBe(0);
   });
 
   test('counts what a node without a price costs as nothing [L13]', () => {
-    const unknown = { ...place(2, 0), node: { disruption: 2, price: null } } as never;
-    expect(totalsOf([unknown, place(2, 100)])).toEqual({ nodes: 2, cost: 100, disruption: 4 });
+    const unknown = { ...slot(2, 0), node: { disruption: 2, price: null } } as never;
+    expect(totalsOf([unknown, slot(2, 100)])).toEqual({ nodes: 2, cost: 100, disruption: 4 });
   });
 
   test('asks for a half: Karpenter’s k is 2 [L13]', () => {

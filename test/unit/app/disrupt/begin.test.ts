@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { begin, type Beginning } from '../../../../shared/app/disrupt/begin.ts';
-import { gather } from '../../../../shared/app/gather/gather.ts';
+import { carryOut } from '../../../../shared/app/disrupt/begin.ts';
+import type { DisruptOutcome } from '../../../../shared/app/disrupt/disrupt-outcome.ts';
+import { planReplacements, type Beginning } from '../../../../shared/app/disrupt/plan-replacements.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
+import { gather, type Gathered } from '../../../../shared/app/gather/gather.ts';
 import type { DisruptionStep, PlannedReplacement } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
 import type { Plan } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
@@ -28,7 +31,7 @@ async function oversized(podCpu = '500m') {
   const asked = async (given: Given = {}) => {
     const gathered = await gather(ports, await ports.ledger.read(), true);
     if (gathered === null) throw new Error('there is no snapshot');
-    return begin(ports, gathered, beginning(given, pod.uid));
+    return begun(ports, gathered, beginning(given, pod.uid));
   };
   const others = (): ReadonlyArray<string> =>
     cluster.server
@@ -36,6 +39,12 @@ async function oversized(podCpu = '500m') {
       .map(({ metadata }) => metadata.name)
       .filter((name) => name !== 'large');
   return { ...cluster, ports, logged, pod, pool, asked, others };
+}
+
+/** What comes of a step. */
+async function begun(ports: Ports, gathered: Gathered, given: Beginning): Promise<DisruptOutcome> {
+  const held = await planReplacements(ports, gathered, given);
+  return held.kind === 'holds' ? carryOut(ports, gathered, held) : held;
 }
 
 interface Given {
@@ -170,7 +179,7 @@ describe('what is bought', () => {
     const given = beginning({ replacement: { capacityType: 'spot' } }, 'u');
     const other = { ...given.plan.replacements[0], name: 'general-2', capacityType: 'on-demand' };
     const plan = { ...given.plan, replacements: [...given.plan.replacements, other] };
-    expect(await begin(cluster.ports, gathered, { ...given, plan } as Beginning)).toEqual(
+    expect(await begun(cluster.ports, gathered, { ...given, plan } as Beginning)).toEqual(
       refused('the replacement would be on-demand'),
     );
   });

@@ -61,7 +61,6 @@ describe('a node that cannot be closed', () => {
       const outcomes = new Array<string>();
       for (let minute = 0; minute < 55; minute++) {
         // One after the other.
-        // oxlint-disable-next-line no-await-in-loop
         outcomes.push(
           await disrupt(ports).then(
             ({ kind }) => kind,

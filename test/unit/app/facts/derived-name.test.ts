@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { claimName } from '../../../../shared/app/facts/derived-name.ts';
-import { claimOfVm, nodeNameOf, vmNameOf } from '../../../../shared/app/facts/node-name.ts';
+import { claimOfVm, vmNameOf } from '../../../../shared/contract/vm-name.ts';
+import { nodeNameOf } from '../../../../shared/app/facts/node-name.ts';
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const poolName = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);

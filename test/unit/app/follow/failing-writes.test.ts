@@ -126,7 +126,6 @@ describe.each(['is denied', 'fails'])('of a claim that goes, what %s', (how) => 
     else outside.deny = denying('PATCH', end);
     for (let look = 0; look < times; look++) {
       // One after the other.
-      // oxlint-disable-next-line no-await-in-loop
       await followAll(ports, [C]);
       for (const { metadata } of server.list('pods')) {
         if (metadata.deletionTimestamp !== undefined) server.remove('pods', `default/${metadata.name}`);

@@ -92,7 +92,6 @@ describe('a pod whose place is on a node that has registered and is not in use',
     small.clock.advance(afterMs);
     for (let look = 0; look < looks; look++) {
       // One after the other.
-      // oxlint-disable-next-line no-await-in-loop
       expect(await provision(small.ports)).toEqual({ kind: 'nothing-to-launch', left: 0 });
     }
     const requests = small.trace.filter((step) => step.startsWith('POST') && step.endsWith('/events')).length;

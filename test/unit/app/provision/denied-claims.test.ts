@@ -174,7 +174,6 @@ describe('a NodePool whose NodeClaims are denied', () => {
     addWaiting('a');
     for (let tries = 0; tries < 5; tries++) {
       // One after the other.
-      // oxlint-disable-next-line no-await-in-loop
       await provision(ports);
       clock.advance(3 * MINUTE_MS);
     }
@@ -232,7 +231,6 @@ describe('a NodePool whose NodeClaims are denied', () => {
     trace.length = 0;
     for (let look = 0; look < 5; look++) {
       // One after the other.
-      // oxlint-disable-next-line no-await-in-loop
       await provision(ports);
       clock.advance(2_000);
     }

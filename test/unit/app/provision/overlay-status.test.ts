@@ -119,7 +119,6 @@ describe('the status of an overlay [M03]', () => {
     const conflicting = (await written([overlay('a', D2), overlay('b', D2)])).get('a')?.status.conditions ?? [];
     const settled = overlay('a', D2, { conditions: conflicting });
     for (const others of [[], [overlay('b', D2, { weight: 2 })]]) {
-      // oxlint-disable-next-line no-await-in-loop
       expect((await told(settled, ...others)).slice(0, 2)).toEqual([
         'a ValidationSucceeded=True ValidationSucceeded',
         'a Ready=True Ready',

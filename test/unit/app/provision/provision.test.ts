@@ -393,7 +393,7 @@ describe('a snapshot', () => {
 });
 
 describe('the pods of a claim keep their place on it [M01]', () => {
-  const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
+  const dedicated = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 
   /** A pod that waits and was promised a claim; what becomes of the look so long after its node has registered. */
   async function promised(afterMs: number, taints: ReadonlyArray<Fields> = [], withNode = true) {
@@ -417,7 +417,7 @@ describe('the pods of a claim keep their place on it [M01]', () => {
   });
 
   test('for as long as its node is kept for them', async () => {
-    expect(await promised(3_600_000, [reserved])).toBe('expected');
+    expect(await promised(3_600_000, [dedicated])).toBe('expected');
   });
 
   test('while its node is not to be seen', async () => {
@@ -428,7 +428,7 @@ describe('the pods of a claim keep their place on it [M01]', () => {
 test('a node that a policy lets nobody open takes who has room there beside its own: they may pass its taint', async () => {
   const made = cluster('a');
   made.outside.types = [size('Standard_D2_v5', 2, 8, 100_000)];
-  Object.assign(made.ports, { reservesNodes: true });
+  Object.assign(made.ports, { dedicatesNodes: true });
   await provision(made.ports);
   const [name = ''] = made.claims();
   const registered = [since(made.clock.now(), 'Registered'), since(made.clock.now(), 'WriteDenied')];
@@ -439,8 +439,8 @@ test('a node that a policy lets nobody open takes who has room there beside its 
     'status',
   );
   const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.sh/registered': 'true' };
-  const reserved = { key: 'nodewright.dev/reserved', value: name, effect: 'NoSchedule' };
-  made.addNode(name, { taints: [reserved], labels, status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
+  const dedicated = { key: 'nodewright.dev/reserved', value: name, effect: 'NoSchedule' };
+  made.addNode(name, { taints: [dedicated], labels, status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
   made.server.patch('pods', 'default/a', { spec: { nodeName: `aks-${name}` } }, 'object');
   made.addPod('late', '500m');
   const tolerations = () => made.server.get('pods', 'default/late')?.spec?.['tolerations'] as unknown;
@@ -453,7 +453,7 @@ test('a node that a policy lets nobody open takes who has room there beside its 
   made.outside.deny = () => null;
   made.clock.advance(60_000);
   await provision(made.ports);
-  expect(tolerations()).toEqual([{ ...reserved, operator: 'Equal' }]);
+  expect(tolerations()).toEqual([{ ...dedicated, operator: 'Equal' }]);
 });
 
 test('a pool whose requirements nobody meets makes no claim', async () => {

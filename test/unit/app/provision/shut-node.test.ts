@@ -11,7 +11,7 @@ const labels = {
   'kubernetes.io/hostname': 'aks-c',
 };
 const amounts = { cpu: '2', memory: '8Gi', pods: '110' };
-const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
+const dedicated = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 
 /** A node that is kept for a pod, which has come, and whose claim has these conditions. Another pod waits, for which there is room: is it let in? */
 async function isLetIn(...types: ReadonlyArray<string>): Promise<boolean> {
@@ -32,7 +32,7 @@ async function isLetIn(...types: ReadonlyArray<string>): Promise<boolean> {
       conditions: ['Launched', ...types].map((type) => since(START, type)),
     },
   });
-  cluster.addNode('c', { labels, taints: [reserved], status: { allocatable: amounts, capacity: amounts } });
+  cluster.addNode('c', { labels, taints: [dedicated], status: { allocatable: amounts, capacity: amounts } });
   cluster.addPod('other', '100m');
   clock.advance(10_000);
   await provision(ports);

@@ -103,7 +103,6 @@ describe('what is at rest', () => {
     }
     for (let minute = 0; minute < hours * 60; minute += everyMinutes) {
       // Each reads the cluster.
-      // oxlint-disable-next-line no-await-in-loop
       await sweep(ports);
       clock.advance(everyMinutes * 60_000);
     }

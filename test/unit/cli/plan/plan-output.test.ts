@@ -154,7 +154,6 @@ test('what takes the place of a plan that breaks a rule of its audit is shown, w
     rescued: 2,
     leftOut: 1,
   } as const;
-  // oxlint-disable-next-line no-unsafe-type-assertion
   const solved = { plan, input: {}, solveMs: 1, warnings: [], refused } as unknown as Parameters<typeof toOutcome>[0];
   const outcome = await toOutcome(solved, ['a note'], () => Promise.resolve('the rest'));
   expect(outcome).toEqual({

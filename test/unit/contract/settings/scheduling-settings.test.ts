@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readFeatureGates } from '../../../../shared/contract/settings/feature-gates.ts';
-import { readPolicy, reservesNodes } from '../../../../shared/contract/settings/scheduling-settings.ts';
+import { readPolicy, dedicatesNodes } from '../../../../shared/contract/settings/scheduling-settings.ts';
 import { KARPENTER_POLICY } from '../../../../shared/core/model/provisioning-input.ts';
 
 const zonal = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };
@@ -63,6 +63,6 @@ describe('the options of scheduling [M04]', () => {
 });
 
 test('new nodes are kept for their planned pods unless that is turned off in so many words', () => {
-  expect([{}, { RESERVE_NODES: 'true' }, { RESERVE_NODES: 'false' }].map(reservesNodes)).toEqual([true, true, false]);
-  expect(() => reservesNodes({ RESERVE_NODES: 'no' })).toThrow('RESERVE_NODES is no; it may be true or false');
+  expect([{}, { RESERVE_NODES: 'true' }, { RESERVE_NODES: 'false' }].map(dedicatesNodes)).toEqual([true, true, false]);
+  expect(() => dedicatesNodes({ RESERVE_NODES: 'no' })).toThrow('RESERVE_NODES is no; it may be true or false');
 });

@@ -151,7 +151,7 @@ describe('the reason that is kept', () => {
 
   test('is the text of what is no error', async () => {
     const { deliver, poisoned } = worker();
-    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what others throw is not for us to choose
+    // What others throw is not for us to choose.
     await deliver(() => Promise.reject('text'));
     expect(poisoned.map(({ reason }) => reason)).toEqual(['text']);
   });
@@ -184,7 +184,6 @@ describe('the pause before the next try', () => {
     for (const invocationId of ['a', 'b', 'c', 'd']) {
       const context = { functionName: 'f', invocationId, info: () => undefined, error: () => undefined };
       // Each is a delivery of its own.
-      // oxlint-disable-next-line no-await-in-loop
       await deliverTo(
         { app, now: () => START, after: never },
         context,

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { readDisruption } from '../../../../shared/contract/settings/disruption-settings.ts';
 import { readPriceCurrency } from '../../../../shared/contract/settings/price-currency.ts';
-import { ignoresDevices, readPolicy, reservesNodes } from '../../../../shared/contract/settings/scheduling-settings.ts';
+import {
+  ignoresDevices,
+  readPolicy,
+  dedicatesNodes,
+} from '../../../../shared/contract/settings/scheduling-settings.ts';
 import { readSettings } from '../../../../shared/contract/settings/settings.ts';
 import { type Texts, declared, parseAll, propertiesOf, readTexts } from '../../../kit/infra/bicep/parse.ts';
 import { evaluate, literalsOf } from '../../../kit/infra/bicep/value.ts';
@@ -34,7 +38,7 @@ function startAppWith(environment: Readonly<Record<string, string>>): void {
   readPolicy(settings);
   readDisruption(settings);
   ignoresDevices(settings);
-  reservesNodes(settings);
+  dedicatesNodes(settings);
   readPriceCurrency(settings);
 }
 

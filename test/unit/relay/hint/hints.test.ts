@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Hint } from '../../../../relay/hint/hints.ts';
+import { ownAnnotations } from '../../../../shared/contract/names.ts';
 import { openCluster } from '../../../kit/relay/open-cluster.ts';
 
 function render(hint: Hint): string {
@@ -232,7 +233,9 @@ describe('hints about claims', () => {
 
   test.each([
     ['its status', { status: { providerID: 'x', conditions: [{ type: 'Launched', status: 'True' }] } }],
-    ['annotations of our own', { annotations: { 'nodewright.dev/decision': '000000002-abc' } }],
+    ['annotations of our own', { annotations: Object.fromEntries([...ownAnnotations].map((key) => [key, 'x'])) }],
+    ['the mark that it is to go', { annotations: { 'nodewright.dev/disruption': '000000002-abc' } }],
+    ['what it costs', { annotations: { 'nodewright.dev/price-per-hour': '0.388 USD' } }],
     ['annotations that no decision reads', { annotations: { 'example.com/a': 'b' } }],
     ['labels that the launch chose', { labels: { 'topology.kubernetes.io/zone': '1' } }],
   ])('a change of %s is no news', (_, draft) => {

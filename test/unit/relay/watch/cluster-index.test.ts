@@ -88,7 +88,7 @@ describe('an index follows', () => {
     put('nodes', 'aks-a', {}, { taints });
     put('nodes', 'aks-b', {}, { taints: [{ key: 'other', effect: 'NoSchedule' }] });
     put('nodes', 'foreign', {}, { taints });
-    expect(['aks-a', 'aks-b', 'foreign', 'nobody'].map((name) => view.reservedFor(name))).toEqual([
+    expect(['aks-a', 'aks-b', 'foreign', 'nobody'].map((name) => view.dedicatedTo(name))).toEqual([
       { claim: 'a', missing: 0 },
       null,
       null,

@@ -9,7 +9,6 @@ const url = 'https://arm/subscriptions/s/resourceGroups/g/providers/Microsoft.Co
 
 function answer(status: number, seconds: number, code: string): Answer {
   const headers = new Map([['retry-after', String(seconds)]]);
-  // oxlint-disable-next-line no-unsafe-type-assertion
   return { status, headers, bodyAsText: JSON.stringify({ error: { code, message: 'busy' } }) } as unknown as Answer;
 }
 

@@ -376,7 +376,6 @@ describe('spot machines that were taken back', () => {
     const catalogs = instance();
     for (const claim of ['a', 'b', 'c']) {
       // One after the other, as their notices come.
-      // oxlint-disable-next-line no-await-in-loop
       await catalogs.evicted([{ ...evicted(claim, 'Standard_New'), spotInZone: new Map([['Standard_New', 3]]) }]);
     }
     expect(await storms(catalogs)).toEqual([]);

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { follow } from '../../../../../shared/app/follow/follow.ts';
 import { START, decisionOf, machine, since, smallCluster } from '../../../../kit/app/small-cluster.ts';
 
-const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
+const dedicated = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 const starting = { key: 'driver', effect: 'NoSchedule' };
 
-/** The node of claim `c`, reserved for so many pods, all of which have come; what one look asks and does. */
+/** The node of claim `c`, dedicated to so many pods, all of which have come; what one look asks and does. */
 async function opened(count: number, given: { readonly startupTaint?: boolean; readonly come?: number } = {}) {
   const cluster = smallCluster();
   const { ports, server, trace } = cluster;
@@ -22,7 +22,7 @@ async function opened(count: number, given: { readonly startupTaint?: boolean; r
     spec: { startupTaints },
     status: { providerID: 'azure://c', conditions: [since(START, 'Launched'), since(START, 'Registered')] },
   });
-  cluster.addNode('c', { taints: [...startupTaints, reserved] });
+  cluster.addNode('c', { taints: [...startupTaints, dedicated] });
   for (const name of names.slice(0, given.come ?? count)) {
     server.patch('pods', `default/${name}`, { spec: { nodeName: 'aks-c' } }, 'object');
   }
@@ -47,7 +47,7 @@ describe('whether the planned pods of a node have come', () => {
 
   test('is read from one list of more, and those that have come are not asked', async () => {
     expect(await opened(6)).toMatchObject({ asked: 0, lists: 1, taints: [] });
-    expect(await opened(7, { come: 5 })).toMatchObject({ asked: 2, lists: 1, taints: [reserved] });
+    expect(await opened(7, { come: 5 })).toMatchObject({ asked: 2, lists: 1, taints: [dedicated] });
   });
 });
 
@@ -90,7 +90,7 @@ describe('a planned pod that has not come', () => {
       annotations: { 'nodewright.dev/decision': decision.name },
       status: { providerID: 'azure://c', conditions: [since(START, 'Launched'), since(START, 'Registered')] },
     });
-    cluster.addNode('c', { taints: [reserved] });
+    cluster.addNode('c', { taints: [dedicated] });
     outside.onRequest = ({ method, path }) => {
       if (!fits(method, path)) return;
       outside.onRequest = () => undefined;
@@ -115,8 +115,8 @@ describe('a planned pod that has not come', () => {
 
   test('keeps its room, and is let in', async () => {
     const { taints, pod } = await meanwhile(first, () => undefined);
-    expect(taints).toEqual([reserved]);
-    expect(pod?.spec?.['tolerations']).toEqual([{ ...reserved, operator: 'Equal' }]);
+    expect(taints).toEqual([dedicated]);
+    expect(pod?.spec?.['tolerations']).toEqual([{ ...dedicated, operator: 'Equal' }]);
   });
 
   test.each<readonly [string, (cluster: ReturnType<typeof smallCluster>) => void]>([
@@ -137,12 +137,12 @@ describe('a planned pod that has not come', () => {
   });
 
   test('is let in by two nodes at the same moment, and neither is told that it may not', async () => {
-    const other = { ...reserved, value: 'other', operator: 'Equal' };
+    const other = { ...dedicated, value: 'other', operator: 'Equal' };
     const { logged, pod, taints } = await meanwhile(firstPatch, ({ server }) =>
       server.patch('pods', 'default/p', { spec: { tolerations: [other] } }, 'object'),
     );
-    expect(pod?.spec?.['tolerations']).toEqual([other, { ...reserved, operator: 'Equal' }]);
-    expect([logged.includes('pods-not-let-in'), taints]).toEqual([false, [reserved]]);
+    expect(pod?.spec?.['tolerations']).toEqual([other, { ...dedicated, operator: 'Equal' }]);
+    expect([logged.includes('pods-not-let-in'), taints]).toEqual([false, [dedicated]]);
   });
 
   test('is not reported as refused when it goes while that is written', async () => {
@@ -161,7 +161,7 @@ test('sixteen pods are asked for at once, and no more', async () => {
     annotations: { 'nodewright.dev/decision': decision.name },
     status: { providerID: 'azure://c', conditions: [since(START, 'Launched'), since(START, 'Registered')] },
   });
-  cluster.addNode('c', { taints: [reserved] });
+  cluster.addNode('c', { taints: [dedicated] });
   let [now, most] = [0, 0];
   const get = (async (...given: Parameters<typeof ports.kubernetes.get>) => {
     now += 1;

@@ -256,7 +256,6 @@ test('a class of which Azure wants no machine passes over five sizes at most, ho
   for (let at = 0; at < 12; at++) {
     addClaim(`claim-${at}`);
     // One after the other, each with what the others left.
-    // oxlint-disable-next-line no-await-in-loop
     await follow(ports, { kind: 'NodeClaim', name: `claim-${at}` });
     clock.advance(6_000);
   }

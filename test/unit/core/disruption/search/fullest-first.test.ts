@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { judgeNodes } from '../../../../../shared/core/disruption/candidates/judge-nodes.ts';
-import { arenaFor, put, touch, type Arena, type Place } from '../../../../../shared/core/disruption/search/arena.ts';
+import type { Arena, Slot } from '../../../../../shared/core/disruption/search/arena.ts';
 import { drawFrom } from '../../../../../shared/core/quantity/draw.ts';
 import { farOf, firstInOrder } from '../../../../../shared/core/disruption/search/fullest-first.ts';
-import { offersOf } from '../../../../../shared/core/disruption/search/offers.ts';
+import { offeringsOf } from '../../../../../shared/core/disruption/search/pool-offerings.ts';
+import { arenaFor } from '../../../../../shared/core/disruption/search/read-arena.ts';
+import { leave, put, restore } from '../../../../../shared/core/disruption/search/slots.ts';
 import { close, open, trailOf } from '../../../../../shared/core/disruption/search/trail.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
 import { disruptionInput, NOW } from '../../../../kit/core/build-disruption.ts';
@@ -16,61 +18,60 @@ function arenaOf(nodes: number): Arena {
 }
 
 /** The same by looking at all. */
-function byLooking(arena: Arena, requests: Float64Array, takes: (place: Place) => boolean): Place | null {
-  const free = (place: Place): number => place.room.free.reduce((sum, one, k) => sum + one * (arena.worth[k] ?? 0), 0);
-  const roomy = arena.places.filter(
-    (place) =>
-      place.state === 'there' &&
-      place.takesPods &&
-      requests.every((one, k) => one === 0 || (place.room.free[k] ?? 0) >= one) &&
-      takes(place),
+function byLooking(arena: Arena, requests: Float64Array, takes: (slot: Slot) => boolean): Slot | null {
+  const free = (slot: Slot): number => slot.room.free.reduce((sum, one, k) => sum + one * (arena.worth[k] ?? 0), 0);
+  const roomy = arena.slots.filter(
+    (slot) =>
+      slot.state === 'there' &&
+      slot.takesPods &&
+      requests.every((one, k) => one === 0 || (slot.room.free[k] ?? 0) >= one) &&
+      takes(slot),
   );
   return roomy.toSorted((a, b) => farOf(a) + free(a) - farOf(b) - free(b) || a.index - b.index)[0] ?? null;
 }
 
-test('the first place in order is the fullest that has room, candidates without new pods last, whatever has changed since', () => {
+test('the first slot in order is the fullest that has room, candidates without new pods last, whatever has changed since', () => {
   const arena = arenaOf(60);
   const draw = drawFrom(7);
   const trail = trailOf(arena);
-  const offers = offersOf(arena.workspace)[0]?.list ?? [];
+  const offerings = offeringsOf(arena.workspace)[0]?.list ?? [];
   const shapes = [...arena.shapes.keys()];
-  const fresh: Array<Place> = [];
+  const fresh: Array<Slot> = [];
   const change = (shape: number): void => {
-    const place = arena.places[draw.below(arena.places.length)];
-    if (place?.state === 'there') put(arena, place, shape, place.received > 0 && draw.below(2) === 0 ? -1 : 1);
+    const slot = arena.slots[draw.below(arena.slots.length)];
+    if (slot?.state === 'there') put(arena, slot, shape, slot.received > 0 && draw.below(2) === 0 ? -1 : 1);
   };
   const openOrClose = (): void => {
-    const offer = offers[draw.below(offers.length)];
-    if (draw.below(10) === 0 && offer !== undefined) fresh.push(open(trail, offer));
+    const offering = offerings[draw.below(offerings.length)];
+    if (draw.below(10) === 0 && offering !== undefined) fresh.push(open(trail, offering));
     const last = fresh.at(-1);
     if (last?.received !== 0 || draw.below(3) > 0) return;
     close(trail, last);
     fresh.pop();
   };
-  const comeOrGo = (place: Place | undefined): void => {
-    if (place === undefined || draw.below(5) > 0) return;
-    place.state = place.state === 'there' ? 'gone' : 'there';
-    touch(arena, place);
+  const comeOrGo = (slot: Slot | undefined): void => {
+    if (slot === undefined || draw.below(5) > 0) return;
+    if (slot.state === 'there') leave(arena, slot);
+    else restore(arena, slot);
   };
   for (let turn = 0; turn < 400; turn++) {
     const shape = shapes[draw.below(shapes.length)] ?? 0;
     const requests = arena.shapes.get(shape)?.requests ?? new Float64Array();
-    const isTaken = draw.below(4) === 0 ? ({ index }: Place) => index % 3 === 0 : () => true;
+    const isTaken = draw.below(4) === 0 ? ({ index }: Slot) => index % 3 === 0 : () => true;
     const found = firstInOrder(arena, requests, isTaken);
     expect(found?.index).toBe(byLooking(arena, requests, isTaken)?.index);
     // Now and then many places change at once.
     for (let times = draw.below(8) === 0 ? 12 : 1; times > 0; times--) change(shape);
     openOrClose();
-    comeOrGo(arena.places[draw.below(60)]);
+    comeOrGo(arena.slots[draw.below(60)]);
   }
 });
 
-test('a place that has less than nothing of one resource still takes pods that need for none of it', () => {
+test('a slot that has less than nothing of one resource still takes pods that need for none of it', () => {
   const arena = arenaOf(3);
-  const [place] = arena.places;
-  if (place === undefined) throw new Error('there is no place');
-  place.room.free[0] = -1e9;
-  touch(arena, place);
+  const [slot] = arena.slots;
+  if (slot === undefined) throw new Error('there is no slot');
+  slot.room.free[0] = -1e9;
   const requests = Float64Array.from(arena.worth, (_, k) => (k === 1 ? 1 : 0));
   expect(firstInOrder(arena, requests, ({ index }) => index === 0)?.index).toBe(0);
 });

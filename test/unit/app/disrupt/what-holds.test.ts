@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { beginWhatHolds } from '../../../../shared/app/disrupt/begin-what-holds.ts';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
-import type { DisruptOutcome } from '../../../../shared/app/disrupt/disrupt-outcome.ts';
+import { whatHolds, type Refused } from '../../../../shared/app/disrupt/what-holds.ts';
 import type { AuditedDisruption, AuditedStep } from '../../../../shared/core/disruption/sound-disruption.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
 
-const refused = (why: string): DisruptOutcome => ({ kind: 'refused', why });
-const lost: DisruptOutcome = { kind: 'lost' };
+const refused = (why: string): Refused => ({ kind: 'refused', why });
+const holds = { kind: 'holds' } as const;
 
 /** What plans without which nodes are made, and what comes of it, when steps with a node among `bad` are refused. Each plan is one step. */
 async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, planMs = 0) {
@@ -18,27 +17,27 @@ async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, p
     const step = { reason: 'Underutilized', remove, create: [], moves: [], saved: 1 } as const;
     return { steps: remove.length === 0 ? [] : [step] } as unknown as AuditedDisruption;
   };
-  const begin = (_: AuditedDisruption, { remove }: AuditedStep): Promise<DisruptOutcome> => {
+  const tryStep = (_: AuditedDisruption, { remove }: AuditedStep): Promise<typeof holds | Refused> => {
     steps.push(remove.join(''));
-    return Promise.resolve(remove.some((name) => bad.includes(name)) ? refused(remove.join('')) : lost);
+    return Promise.resolve(remove.some((name) => bad.includes(name)) ? refused(remove.join('')) : holds);
   };
-  const outcome = await beginWhatHolds(planWithout(new Set()), planWithout, begin, () => nowMs);
+  const outcome = await whatHolds(planWithout(new Set()), planWithout, tryStep, () => nowMs);
   return { steps, outcome };
 }
 
 describe('what goes', () => {
   test('is the first step of the plan where that holds up', async () => {
-    expect(await tried(['a', 'b'], [])).toEqual({ steps: ['ab'], outcome: lost });
+    expect(await tried(['a', 'b'], [])).toEqual({ steps: ['ab'], outcome: holds });
   });
 
   test('is planned anew without half of a step that is refused, until one holds up', async () => {
-    expect(await tried(['a', 'b', 'c', 'd'], ['b'])).toEqual({ steps: ['abcd', 'cd'], outcome: lost });
+    expect(await tried(['a', 'b', 'c', 'd'], ['b'])).toEqual({ steps: ['abcd', 'cd'], outcome: holds });
     expect(await tried(['a', 'b', 'c'], ['c'])).toEqual({ steps: ['abc', 'c'], outcome: refused('abc') });
   });
 
   test('is nothing where each is refused: the first refusal tells why', async () => {
     expect(await tried(['a'], ['a'])).toEqual({ steps: ['a'], outcome: refused('a') });
-    expect(await tried([], [])).toEqual({ steps: [], outcome: { kind: 'idle' } });
+    expect(await tried([], [])).toEqual({ steps: [], outcome: null });
   });
 
   test('is looked for in eight plans, which leave one of a hundred', async () => {
@@ -54,7 +53,7 @@ describe('what goes', () => {
   });
 });
 
-test('no plan is begun 15 s after the first was refused: in a large cluster each takes its time', async () => {
+test('no plan is tried 15 s after the first was refused: in a large cluster each takes its time', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
   expect((await tried(names, names, 7_499)).steps).toHaveLength(4);
   expect((await tried(names, names, 7_500)).steps).toHaveLength(3);

@@ -9,7 +9,7 @@ import type { RoomLeft } from './room-left.ts';
  * that several share whose pods are all alike. Such pods may have each other's places, so that whichever the scheduler
  * tries first takes the node that is ready first. `name` is the decision's. Null when none share.
  */
-export function sharedReservations(
+export function sharedDedications(
   { pods }: Pick<Snapshot, 'pods'>,
   { claims, buffers }: Pick<Plan, 'claims' | 'buffers'>,
   claimNames: ReadonlyArray<string>,
@@ -31,19 +31,19 @@ export function sharedReservations(
   return shapes.map((shape, index) => (isShared(shape) ? `${name}.${shape}` : (claimNames[index] ?? '')));
 }
 
-/** All pods of the decision that may pass a reservation which several of its claims share. */
-export function podsOfReservation(
+/** All pods of the decision that may pass a dedication which several of its claims share. */
+export function podsOfDedication(
   { plan, reservations = [] }: Pick<Decision, 'plan' | 'reservations'>,
-  reservation: string,
+  dedication: string,
 ): ReadonlyArray<PodReference> {
-  return plan.claims.flatMap(({ pods }, index) => (reservations[index] === reservation ? pods : []));
+  return plan.claims.flatMap(({ pods }, index) => (reservations[index] === dedication ? pods : []));
 }
 
-/** A claim in flight that shares its reservation. */
+/** A claim in flight that shares its dedication. */
 export interface SharingClaim {
   readonly name: string;
   readonly node: string;
-  readonly reservation: string;
+  readonly dedication: string;
   /** How many pods it was planned for. */
   readonly places: number;
   readonly claim: InFlightClaim;
@@ -62,9 +62,9 @@ export function sharedPlaces(
 ): ReadonlyMap<string, InFlightClaim> {
   const present = new Map(pods.map((pod) => [pod.uid, pod]));
   const places = new Map<string, InFlightClaim>();
-  for (const [reservation, group] of Map.groupBy(claims, (claim) => claim.reservation)) {
+  for (const [dedication, group] of Map.groupBy(claims, (claim) => claim.dedication)) {
     const decision = group[0]?.decision;
-    const mates = decision === undefined ? [] : podsOfReservation(decision, reservation).map(({ uid }) => uid);
+    const mates = decision === undefined ? [] : podsOfDedication(decision, dedication).map(({ uid }) => uid);
     const waiting = new Set(
       mates.filter((uid) => {
         const pod = present.get(uid);

@@ -2,8 +2,8 @@ import type { Pod } from '../../model/cluster.ts';
 import type { PlannedReplacement } from '../plan/disruption-plan.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
-import type { Arena, Place } from './arena.ts';
-import type { Offer } from './offers.ts';
+import type { Arena, Slot } from '../search/arena.ts';
+import type { PoolOffering } from '../search/pool-offerings.ts';
 
 /** Where a search has ended: which nodes are gone, which have come, and where each pod is that moved. */
 export interface Ends {
@@ -18,23 +18,23 @@ export interface Ends {
 export const NO_ENDS: Ends = { gone: new Set(), created: new Map(), homes: new Map() };
 
 /** Reads off an arena what has become of the cluster. `taken`: names that new nodes must not have. */
-export function endsOf({ places }: Arena, taken: ReadonlySet<string>): Ends {
+export function endsOf({ slots }: Arena, taken: ReadonlySet<string>): Ends {
   const names = new Map<number, string>();
   const created = new Map<string, PlannedReplacement>();
   const used = new Set(taken);
-  for (const place of places) {
-    if (place.offer === null) names.set(place.index, place.room.capacity.name);
-    if (place.offer === null || place.state !== 'there') continue;
-    const name = freeName(place.offer.state.pool.name, used);
-    names.set(place.index, name);
-    created.set(name, replacementOf(place.offer, name));
+  for (const slot of slots) {
+    if (slot.offering === null) names.set(slot.index, slot.room.capacity.name);
+    if (slot.offering === null || slot.state !== 'there') continue;
+    const name = freeName(slot.offering.state.pool.name, used);
+    names.set(slot.index, name);
+    created.set(name, replacementOf(slot.offering, name));
   }
   const gone = new Set<string>();
   const homes = new Map<string, string>();
-  for (const place of places.toSorted((a, b) => a.takenAt - b.takenAt || a.index - b.index)) {
-    if (place.state !== 'gone' || place.node === null) continue;
-    gone.add(place.node.name);
-    for (const [uid, target] of homesOf(place)) homes.set(uid, names.get(target) ?? '');
+  for (const slot of slots.toSorted((a, b) => a.takenAt - b.takenAt || a.index - b.index)) {
+    if (slot.state !== 'gone' || slot.node === null) continue;
+    gone.add(slot.node.name);
+    for (const [uid, target] of homesOf(slot)) homes.set(uid, names.get(target) ?? '');
   }
   return { gone, created, homes };
 }
@@ -47,7 +47,7 @@ function freeName(nodePool: string, used: Set<string>): string {
   return `${nodePool}-${number}`;
 }
 
-function replacementOf({ state: { pool }, type, bit, plainPrice }: Offer, name: string): PlannedReplacement {
+function replacementOf({ state: { pool }, type, bit, plainPrice }: PoolOffering, name: string): PlannedReplacement {
   const market = pool.catalog.markets[bit];
   return {
     name,
@@ -61,7 +61,7 @@ function replacementOf({ state: { pool }, type, bit, plainPrice }: Offer, name: 
 }
 
 /** Pods of one shape are alike: by name they go to where pods of the shape go. */
-function homesOf({ node, moves }: Place): ReadonlyArray<readonly [uid: string, target: number]> {
+function homesOf({ node, moves }: Slot): ReadonlyArray<readonly [uid: string, target: number]> {
   const byShape = Map.groupBy(node?.moving ?? [], ({ shape }) => shape);
   const queues = new Map(
     [...byShape].map(

@@ -39,7 +39,7 @@ async function planned(cpus: ReadonlyArray<string> = ['1500m', '1500m', '1500m']
       });
       return look(claim);
     },
-    reservedAs: (claim: string) => fieldsOf('nodes', `aks-${claim}`, 'taints').map(({ value }) => value),
+    dedicatedAs: (claim: string) => fieldsOf('nodes', `aks-${claim}`, 'taints').map(({ value }) => value),
     passes: (pod: string) => fieldsOf('pods', `default/${pod}`, 'tolerations').map(({ value }) => value),
     nominated: (pod: string) => server.get('pods', `default/${pod}`)?.status?.['nominatedNodeName'],
     bind: (pod: string, claim: string) =>
@@ -78,7 +78,7 @@ describe('nodes of one decision whose pods are all alike', () => {
     expect(writes.findIndex((step) => step.endsWith(`/pods/${a.pod}`))).toBe(0);
     expect(writes.some((step) => step.endsWith(`/nodeclaims/${a.name}/status`))).toBe(true);
     await cluster.join(a.name);
-    expect(cluster.reservedAs(a.name)).toEqual([value]);
+    expect(cluster.dedicatedAs(a.name)).toEqual([value]);
   });
 
   test('ask nothing of the pods when they register', async () => {
@@ -96,10 +96,10 @@ describe('nodes of one decision whose pods are all alike', () => {
     for (const { name } of [a, b, c]) await cluster.look(name);
     await cluster.join(a.name);
     expect((await cluster.look(a.name)).kind).toBe('wait');
-    expect(cluster.reservedAs(a.name)).toHaveLength(1);
+    expect(cluster.dedicatedAs(a.name)).toHaveLength(1);
     cluster.bind(b.pod, a.name);
     await cluster.look(a.name);
-    expect(cluster.reservedAs(a.name)).toEqual([]);
+    expect(cluster.dedicatedAs(a.name)).toEqual([]);
   });
 
   test('stay kept for the others while the pod that one was planned for is on another', async () => {
@@ -110,11 +110,11 @@ describe('nodes of one decision whose pods are all alike', () => {
     cluster.bind(a.pod, b.name);
     await cluster.join(a.name);
     await cluster.look(a.name);
-    expect(cluster.reservedAs(a.name)).toHaveLength(1);
+    expect(cluster.dedicatedAs(a.name)).toHaveLength(1);
     cluster.bind(b.pod, c.name);
     cluster.bind(c.pod, c.name);
     await cluster.look(a.name);
-    expect(cluster.reservedAs(a.name)).toEqual([]);
+    expect(cluster.dedicatedAs(a.name)).toEqual([]);
   });
 
   test('let in who was not let in at its launch, and nominate who has not come in time', async () => {
@@ -127,7 +127,7 @@ describe('nodes of one decision whose pods are all alike', () => {
     expect(cluster.passes(a.pod)).toEqual(cluster.decision?.reservations?.slice(0, 1));
     cluster.clock.advance(30_000);
     await cluster.look(a.name);
-    expect([cluster.reservedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
+    expect([cluster.dedicatedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
   });
 
   test('wait for their own pods while there is no snapshot that tells who waits', async () => {
@@ -137,10 +137,10 @@ describe('nodes of one decision whose pods are all alike', () => {
     await cluster.join(a.name);
     cluster.ports.snapshots.latest = () => Promise.resolve(null);
     await cluster.look(a.name);
-    expect(cluster.reservedAs(a.name)).toHaveLength(1);
+    expect(cluster.dedicatedAs(a.name)).toHaveLength(1);
     cluster.bind(a.pod, b.name);
     await cluster.look(a.name);
-    expect(cluster.reservedAs(a.name)).toEqual([]);
+    expect(cluster.dedicatedAs(a.name)).toEqual([]);
   });
 
   test('stay kept where the snapshot is old and whoever is asked has just come to another', async () => {
@@ -158,11 +158,11 @@ describe('nodes of one decision whose pods are all alike', () => {
     for (const count of [1, 7, 8, 11]) {
       come(count);
       expect((await cluster.look(first.name)).kind).toBe('wait');
-      expect(cluster.reservedAs(first.name)).toHaveLength(1);
+      expect(cluster.dedicatedAs(first.name)).toHaveLength(1);
     }
     cluster.clock.advance(30_000);
     await cluster.look(first.name);
-    expect(cluster.reservedAs(first.name)).toEqual([]);
+    expect(cluster.dedicatedAs(first.name)).toEqual([]);
   });
 
   test('are opened where their pods may not be let in', async () => {
@@ -174,17 +174,17 @@ describe('nodes of one decision whose pods are all alike', () => {
     await cluster.look(a.name);
     await cluster.join(a.name);
     await cluster.look(a.name);
-    expect([cluster.reservedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
+    expect([cluster.dedicatedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
   });
 
   test('ask for no pod at all where none are to be kept: RESERVE_NODES=false', async () => {
     const cluster = await planned();
     const { a } = threeOf(cluster);
-    Object.assign(cluster.ports, { reservesNodes: false });
+    Object.assign(cluster.ports, { dedicatesNodes: false });
     await cluster.look(a.name);
     expect(cluster.passes(a.pod)).toEqual([]);
     await cluster.join(a.name);
-    expect([cluster.reservedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
+    expect([cluster.dedicatedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
   });
 
   test('have places for those who wait, also when somebody else has taken theirs', async () => {

@@ -6,11 +6,11 @@ interface Tainted {
 }
 
 /** Is the node still kept for the pods that it was made for? */
-export function isReserved(node: Tainted | null): boolean {
-  return node?.spec?.taints?.some(({ key }) => key === markTaint.reserved.key) === true;
+export function isDedicated(node: Tainted | null): boolean {
+  return node?.spec?.taints?.some(({ key }) => key === markTaint.dedicated.key) === true;
 }
 
 /** By what value it is kept, which the tolerations of those name that may come; null where it is open. */
-export function reservedValue(node: Tainted | null): string | null {
-  return node?.spec?.taints?.find(({ key }) => key === markTaint.reserved.key)?.value ?? null;
+export function dedicationIn(node: Tainted | null): string | null {
+  return node?.spec?.taints?.find(({ key }) => key === markTaint.dedicated.key)?.value ?? null;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { podsOfReservation, sharedPlaces, sharedReservations } from '../../../../shared/app/gather/reservations.ts';
+import { podsOfDedication, sharedPlaces, sharedDedications } from '../../../../shared/app/gather/dedications.ts';
 import type { RoomLeft } from '../../../../shared/app/gather/room-left.ts';
 import type { Decision } from '../../../../shared/ports/store.ts';
 
-type Given = Parameters<typeof sharedReservations>;
+type Given = Parameters<typeof sharedDedications>;
 
 const pod = (uid: string, shape: number, nodeName: string | null = null, deleting = false) => ({
   uid,
@@ -18,11 +18,11 @@ const plan = (claims: ReadonlyArray<string>, buffered: ReadonlyArray<number> = [
     buffers: [{ claims: buffered.map((claim) => ({ claim, pods: [] })) }],
   }) as unknown as Given[1] & Decision['plan'];
 
-describe('claims share a reservation', () => {
+describe('claims share a dedication', () => {
   const alike = snapshot(pod('a', 7), pod('b', 7), pod('c', 7));
 
   test('whose pods are all alike', () => {
-    expect(sharedReservations(alike, plan(['ab', 'c']), ['x', 'y'], 'd')).toEqual(['d.7', 'd.7']);
+    expect(sharedDedications(alike, plan(['ab', 'c']), ['x', 'y'], 'd')).toEqual(['d.7', 'd.7']);
   });
 
   test.each([
@@ -37,13 +37,13 @@ describe('claims share a reservation', () => {
     ['of pods that nobody knows', snapshot(pod('c', 7)), plan(['ab', 'c'])],
     ['alone of its kind', alike, plan(['abc'])],
   ])('and not one %s', (_, given, planned) => {
-    expect(sharedReservations(given, planned, ['x', 'y'], 'd')).toBeNull();
+    expect(sharedDedications(given, planned, ['x', 'y'], 'd')).toBeNull();
   });
 
   test('and others beside them have one of their own', () => {
     const given = snapshot(pod('a', 7), pod('b', 8), pod('c', 7), pod('d', 9), pod('e', 9));
     const planned = plan(['a', 'b', 'c', 'd', 'e']);
-    expect(sharedReservations(given, planned, ['v', 'w', 'x', 'y', 'z'], 'n')).toEqual([
+    expect(sharedDedications(given, planned, ['v', 'w', 'x', 'y', 'z'], 'n')).toEqual([
       'n.7',
       'w',
       'n.7',
@@ -53,10 +53,10 @@ describe('claims share a reservation', () => {
   });
 });
 
-test('the pods of a shared reservation are those of all claims that have it', () => {
+test('the pods of a shared dedication are those of all claims that have it', () => {
   const decision = { plan: plan(['a', 'b', 'cd']), reservations: ['r', 'b', 'r'] };
-  expect(podsOfReservation(decision, 'r').map(({ uid }) => uid)).toEqual(['a', 'c', 'd']);
-  expect(podsOfReservation({ plan: decision.plan }, 'r')).toEqual([]);
+  expect(podsOfDedication(decision, 'r').map(({ uid }) => uid)).toEqual(['a', 'c', 'd']);
+  expect(podsOfDedication({ plan: decision.plan }, 'r')).toEqual([]);
 });
 
 describe('the places of claims that share', () => {
@@ -64,7 +64,7 @@ describe('the places of claims that share', () => {
   const sharing = (name: string, pods: string) => ({
     name,
     node: `aks-${name}`,
-    reservation: 'r',
+    dedication: 'r',
     places: 2,
     claim: { pods: pods.split(''), instanceType: 't', zone: 'z', capacityType: 'spot' as const },
     decision,

@@ -13,14 +13,14 @@ import type { Ports } from '../../../../../shared/app/ports/ports.ts';
 import { TerminalError } from '../../../../../shared/ports/errors.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
+const dedicated = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 const starting = { key: 'driver', effect: 'NoSchedule' };
 
 /** A claim `c` whose node has joined and is ready, and the pods it was planned for; a look is one run of `follow`. */
 function joined(
   names: ReadonlyArray<string>,
   given: {
-    readonly reservesNodes?: boolean;
+    readonly dedicatesNodes?: boolean;
     /** Before a request is answered; may throw. */
     readonly onRequest?: (request: ApiRequest) => void;
     readonly startupTaints?: ReadonlyArray<Fields>;
@@ -61,7 +61,7 @@ function joined(
     disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
     planner: planProvisioning,
     disruptionPlanner: planDisruption,
-    reservesNodes: given.reservesNodes ?? true,
+    dedicatesNodes: given.dedicatesNodes ?? true,
     now: () => clock.now(),
     log: () => undefined,
   } as unknown as Ports;
@@ -78,12 +78,12 @@ function joined(
   };
 }
 
-const passage = { ...reserved, operator: 'Equal' };
+const passage = { ...dedicated, operator: 'Equal' };
 
 test('a new node is kept for its planned pods, which alone may come', async () => {
   const { look, taints, tolerations, nominated } = joined(['a', 'b']);
   expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 10_000 });
-  expect(taints()).toEqual([reserved]);
+  expect(taints()).toEqual([dedicated]);
   expect([tolerations('a'), tolerations('b')]).toEqual([[passage], [passage]]);
   expect([nominated('a'), nominated('b')]).toEqual([undefined, undefined]);
 });
@@ -96,7 +96,7 @@ test('a node is open to all once each planned pod is bound, wherever, or gone', 
   server.remove('pods', 'default/c');
   server.patch('pods', 'default/e', { status: { phase: 'Failed' } }, 'status');
   expect((await look()).kind).toBe('wait');
-  expect(taints()).toEqual([reserved]);
+  expect(taints()).toEqual([dedicated]);
   bind('d');
   await look();
   expect(taints()).toEqual([]);
@@ -130,7 +130,7 @@ test('a planned pod that does not come within half a minute is nominated, and ev
   await look();
   clock.advance(29_000);
   expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 30_000 });
-  expect(taints()).toEqual([reserved]);
+  expect(taints()).toEqual([dedicated]);
   clock.advance(1_000);
   await look();
   expect([taints(), nominated('a')]).toEqual([[], 'aks-c']);
@@ -141,13 +141,13 @@ test('while a startup taint keeps the planned pods out, the node stays theirs fo
   await look();
   clock.advance(599_000);
   expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 600_000 });
-  expect(taints()).toEqual([starting, reserved]);
+  expect(taints()).toEqual([starting, dedicated]);
   clock.advance(1_000);
   await look();
   expect(taints()).toEqual([starting]);
 });
 
-test('what a claim whose node is reserved waits for is said in its conditions', async () => {
+test('what a claim whose node is dedicated waits for is said in its conditions', async () => {
   const { server, look } = joined(['a']);
   await look();
   await look();
@@ -198,8 +198,8 @@ test('a pod that may not be changed is nominated, and nobody is kept out for it'
   expect(taints()).toEqual([]);
 });
 
-test('where nodes are not to be reserved, pods are nominated and not changed, and the node is open at once', async () => {
-  const { look, taints, tolerations, nominated } = joined(['a'], { reservesNodes: false });
+test('where nodes are not to be dedicated, pods are nominated and not changed, and the node is open at once', async () => {
+  const { look, taints, tolerations, nominated } = joined(['a'], { dedicatesNodes: false });
   await look();
   expect([taints(), tolerations('a'), nominated('a')]).toEqual([[], undefined, 'aks-c']);
 });
@@ -211,9 +211,9 @@ test('a node that was made for no pod is open at once', async () => {
 });
 
 test.each([
-  ['another node', { ...reserved, value: 'other' }],
-  ['another effect', { ...reserved, effect: 'NoExecute' }],
-  ['another taint of this name', { ...reserved, key: 'other' }],
+  ['another node', { ...dedicated, value: 'other' }],
+  ['another effect', { ...dedicated, effect: 'NoExecute' }],
+  ['another taint of this name', { ...dedicated, key: 'other' }],
 ])('a pod that may pass %s is let onto this one all the same', async (_, toleration) => {
   const { look, server, tolerations } = joined(['a']);
   server.patch('pods', 'default/a', { spec: { tolerations: [toleration] } }, 'object');
@@ -242,7 +242,7 @@ test('taints that are not those that the claim starts with do not keep the node 
     { ...starting, effect: 'NoExecute' },
     { key: 'other', effect: starting.effect },
   ];
-  server.patch('nodes', 'aks-c', { spec: { taints: [...others, reserved] } }, 'object');
+  server.patch('nodes', 'aks-c', { spec: { taints: [...others, dedicated] } }, 'object');
   clock.advance(30_000);
   await look();
   expect(taints()).toEqual(others);

@@ -11,7 +11,7 @@ import { labelKey, NODE_NAME_FIELD } from '../../../kubernetes/labels.ts';
 import { optionsFor, type Workspace } from '../../placing/state/workspace.ts';
 
 /** One offering of a pool that a new node can be of. */
-export interface Offer {
+export interface PoolOffering {
   readonly state: PoolState;
   readonly type: number;
   readonly bit: number;
@@ -29,35 +29,35 @@ export interface Offer {
 }
 
 /** What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not bought. */
-export type Offers = ReadonlyArray<AllOfPool>;
+export type Offerings = ReadonlyArray<OfferingsOfPool>;
 
-interface PoolOffers {
-  readonly list: ReadonlyArray<Offer>;
-  /** By resource and place in the list: the most that an offer up to there has; and the highest price. So many need not be looked at. */
+interface RankedOfferings {
+  readonly list: ReadonlyArray<PoolOffering>;
+  /** By resource and position in the list: the most that any offering up to there has. And the highest price up to there. */
   readonly most: ReadonlyArray<Float64Array>;
   readonly dearest: Float64Array;
 }
 
-interface AllOfPool extends PoolOffers {
+interface OfferingsOfPool extends RankedOfferings {
   /** Those of one zone, or of any (''), with spot and without: `partKey`. A search asks for one part at a time, thousands of times. */
-  readonly parts: ReadonlyMap<string, PoolOffers>;
-  /** Those that it has an offer in, the one with the cheapest first. */
+  readonly parts: ReadonlyMap<string, RankedOfferings>;
+  /** Those that it has an offering in, the one with the cheapest first. */
   readonly zones: ReadonlyArray<string>;
 }
 
-/** The zones that any pool has an offer in: of each pool the one with the cheapest first. */
-export function zonesOf(offers: Offers): ReadonlyArray<string> {
-  return [...new Set(offers.flatMap(({ zones }) => zones))];
+/** The zones that any pool has an offering in: of each pool the one with the cheapest first. */
+export function zonesOf(offerings: Offerings): ReadonlyArray<string> {
+  return [...new Set(offerings.flatMap(({ zones }) => zones))];
 }
 
 /** Those of all pools. */
-export function allOffers(offers: Offers): ReadonlyArray<Offer> {
-  return offers.flatMap(({ list }) => list);
+export function allOfferings(offerings: Offerings): ReadonlyArray<PoolOffering> {
+  return offerings.flatMap(({ list }) => list);
 }
 
 /** Is it this offering of the pool? */
-export function isOfferOf(
-  { state, type, bit }: Offer,
+export function isOfferingOf(
+  { state, type, bit }: PoolOffering,
   nodePool: string,
   wanted: { readonly instanceType: string; readonly zone: string; readonly capacityType: string },
 ): boolean {
@@ -72,28 +72,28 @@ export function isOfferOf(
 }
 
 /** What can be bought of all pools but `fixed`, which have a fixed number of nodes. */
-export function offersOf({ pools, dimensions }: Workspace, fixed: ReadonlySet<string> = new Set()): Offers {
+export function offeringsOf({ pools, dimensions }: Workspace, fixed: ReadonlySet<string> = new Set()): Offerings {
   return pools
     .filter(({ pool }) => !fixed.has(pool.name))
-    .map((state) => inParts(offersIn(state, false), dimensions.names.length));
+    .map((state) => inParts(offeringsIn(state, false), dimensions.names.length));
 }
 
 /** What nodes of these pools can be. */
-export function fixedOffersOf({ pools }: Workspace, fixed: ReadonlySet<string>): ReadonlyArray<Offer> {
-  return pools.flatMap((state) => (fixed.has(state.pool.name) ? offersIn(state, true) : []));
+export function fixedOfferingsOf({ pools }: Workspace, fixed: ReadonlySet<string>): ReadonlyArray<PoolOffering> {
+  return pools.flatMap((state) => (fixed.has(state.pool.name) ? offeringsIn(state, true) : []));
 }
 
 /** All of one pool, the cheapest first. */
-function offersIn(state: PoolState, isFixed: boolean): ReadonlyArray<Offer> {
+function offeringsIn(state: PoolState, isFixed: boolean): ReadonlyArray<PoolOffering> {
   const { pool } = state;
-  const offers: Array<Offer> = [];
+  const offerings: Array<PoolOffering> = [];
   for (const type of pool.order) {
     const compiled = pool.catalog.types[type];
     for (let left = at(pool.offered, type) & ~pool.catalog.reservedBits; left !== 0; left &= left - 1) {
       const bit = lowestBit(left);
       const market = pool.catalog.markets[bit];
       if (compiled === undefined || market === undefined) continue;
-      offers.push({
+      offerings.push({
         state,
         type,
         bit,
@@ -107,17 +107,19 @@ function offersIn(state: PoolState, isFixed: boolean): ReadonlyArray<Offer> {
       });
     }
   }
-  return offers.toSorted(
+  return offerings.toSorted(
     (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
   );
 }
 
-function inParts(list: ReadonlyArray<Offer>, width: number): AllOfPool {
-  const parts = new Map<string, PoolOffers>();
-  const zones = [...new Set(list.map((offer) => offer.zone))];
+function inParts(list: ReadonlyArray<PoolOffering>, width: number): OfferingsOfPool {
+  const parts = new Map<string, RankedOfferings>();
+  const zones = [...new Set(list.map((offering) => offering.zone))];
   for (const zone of [null, ...zones]) {
     for (const mayBeSpot of [true, false]) {
-      const part = list.filter((offer) => (zone === null || offer.zone === zone) && (mayBeSpot || !offer.isSpot));
+      const part = list.filter(
+        (offering) => (zone === null || offering.zone === zone) && (mayBeSpot || !offering.isSpot),
+      );
       parts.set(partKey(zone, mayBeSpot), withReach(part, width));
     }
   }
@@ -128,13 +130,13 @@ function partKey(zone: string | null, mayBeSpot: boolean): string {
   return `${mayBeSpot ? 'any' : 'on-demand'}/${zone ?? ''}`;
 }
 
-function withReach(list: ReadonlyArray<Offer>, width: number): PoolOffers {
+function withReach(list: ReadonlyArray<PoolOffering>, width: number): RankedOfferings {
   const most = Array.from({ length: width }, () => new Float64Array(list.length));
   const dearest = new Float64Array(list.length);
-  for (const [index, offer] of list.entries()) {
-    const free = freeOf(offer, width);
+  for (const [index, offering] of list.entries()) {
+    const free = freeOf(offering, width);
     const before = index - 1;
-    dearest[index] = index === 0 ? offer.price : Math.max(at(dearest, before), offer.price);
+    dearest[index] = index === 0 ? offering.price : Math.max(at(dearest, before), offering.price);
     for (const [k, amounts] of most.entries()) {
       amounts[index] = index === 0 ? at(free, k) : Math.max(at(amounts, before), at(free, k));
     }
@@ -142,8 +144,8 @@ function withReach(list: ReadonlyArray<Offer>, width: number): PoolOffers {
   return { list, most, dearest };
 }
 
-/** How many offers at the start of the list all have too little of something. */
-function beyondReach({ list, most }: PoolOffers, load: Float64Array): number {
+/** How many offerings at the start of the list all have too little of something. */
+function beyondReach({ list, most }: RankedOfferings, load: Float64Array): number {
   let start = 0;
   for (let k = 0; k < load.length; k++) {
     const amounts = most[k];
@@ -177,72 +179,84 @@ export interface Demand {
   readonly mayBeSpot: boolean;
 }
 
-/** The cheapest offer that holds it all, of the heaviest pool that has one at any price; null for none. */
-export function cheapestOffer(workspace: Workspace, offers: Offers, demand: Demand): Offer | null {
-  for (const [rank, ofPool] of offers.entries()) {
+/** The cheapest offering that holds it all, of the heaviest pool that has one at any price; null for none. */
+export function cheapestOffering(workspace: Workspace, offerings: Offerings, demand: Demand): PoolOffering | null {
+  for (const [rank, ofPool] of offerings.entries()) {
     const [first] = ofPool.list;
     if (first === undefined) continue;
     const masks = Array.from(demand.needs, (need) => masksOf(workspace, first.state, need));
     const found = cheapestOf(ofPool, masks, demand);
     if (found !== null) return found;
     // A lighter pool is not asked for what a heavier one can hold at any price.
-    const isLast = rank === offers.length - 1;
+    const isLast = rank === offerings.length - 1;
     if (isLast || cheapestOf(ofPool, masks, { ...demand, zone: null, below: Infinity, mayBeSpot: true }) !== null)
       return null;
   }
   return null;
 }
 
-function cheapestOf(ofPool: AllOfPool, masks: ReadonlyArray<Int32Array>, demand: Demand): Offer | null {
+function cheapestOf(ofPool: OfferingsOfPool, masks: ReadonlyArray<Int32Array>, demand: Demand): PoolOffering | null {
   const part = ofPool.parts.get(partKey(demand.zone, demand.mayBeSpot));
   if (part === undefined) return null;
-  const { list: offers, dearest } = part;
+  const { list: offerings, dearest } = part;
   const start = beyondReach(part, demand.load);
   if (start > 0 && at(dearest, start - 1) >= demand.below) return null;
-  for (let index = start; index < offers.length; index++) {
-    const offer = offers[index];
-    if (offer === undefined || offer.price >= demand.below) break;
-    if (!holds(offer, demand.load) || !isInAll(masks, offer)) continue;
-    const { state, type } = offer;
+  for (let index = start; index < offerings.length; index++) {
+    const offering = offerings[index];
+    if (offering === undefined || offering.price >= demand.below) break;
+    if (!holds(offering, demand.load) || !isInAll(masks, offering)) continue;
+    const { state, type } = offering;
     if (!meetsMinValuesBelow(ofPool.list, masks, demand)) return null;
-    if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null)) return offer;
+    if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null))
+      return offering;
   }
   return null;
 }
 
 /** Are there, among what may be bought instead, as many different values as the pool's minValues ask for? Never waived here. */
-function meetsMinValuesBelow(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Array>, demand: Demand): boolean {
-  const [first] = offers;
+function meetsMinValuesBelow(
+  offerings: ReadonlyArray<PoolOffering>,
+  masks: ReadonlyArray<Int32Array>,
+  demand: Demand,
+): boolean {
+  const [first] = offerings;
   if (first === undefined || !wantsMinValues(first.state)) return true;
-  const types = typesBelow(offers, masks, demand);
+  const types = typesBelow(offerings, masks, demand);
   const least = minValuesOf(first.state);
   return [...least].every(([key, count]) => valuesAmong(first.state, [...types], key).size >= count);
 }
 
 /** The sizes that would do, at less than what is wanted. */
 function typesBelow(
-  offers: ReadonlyArray<Offer>,
+  offerings: ReadonlyArray<PoolOffering>,
   masks: ReadonlyArray<Int32Array>,
   demand: Demand,
 ): ReadonlySet<number> {
-  const fitting = offers.filter(
-    (offer) =>
-      offer.price < demand.below &&
-      (!offer.isSpot || demand.mayBeSpot) &&
-      holds(offer, demand.load) &&
-      isInAll(masks, offer),
+  const fitting = offerings.filter(
+    (offering) =>
+      offering.price < demand.below &&
+      (!offering.isSpot || demand.mayBeSpot) &&
+      holds(offering, demand.load) &&
+      isInAll(masks, offering),
   );
   return new Set(fitting.map(({ type }) => type));
 }
 
-/** How many sizes of the offer's pool and capacity type, in any zone, would hold what is wanted at less. */
-export function countCheaper(workspace: Workspace, offers: Offers, offer: Offer, demand: Demand): number {
-  const own = allOffers(offers).filter(({ state, isSpot }) => state === offer.state && isSpot === offer.isSpot);
-  const masks = Array.from(demand.needs, (need) => masksOf(workspace, offer.state, need));
+/** How many sizes of the offering's pool and capacity type, in any zone, would hold what is wanted at less. */
+export function countCheaper(
+  workspace: Workspace,
+  offerings: Offerings,
+  offering: PoolOffering,
+  demand: Demand,
+): number {
+  const own = allOfferings(offerings).filter(
+    ({ state, isSpot }) => state === offering.state && isSpot === offering.isSpot,
+  );
+  const masks = Array.from(demand.needs, (need) => masksOf(workspace, offering.state, need));
   return typesBelow(own, masks, demand).size;
 }
 
-function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: Offer): boolean {
+function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: PoolOffering): boolean {
   for (let index = 0; index < masks.length; index++)
     if (((at(masks[index] ?? NOTHING, type) >> bit) & 1) === 0) return false;
   return true;
@@ -258,24 +272,24 @@ function masksOf(workspace: Workspace, state: PoolState, need: Need): Int32Array
 
 const NOTHING = new Int32Array();
 
-/** Has a node of the offer, beside its daemons, room for the load? */
-export function holds({ state, type, bit }: Offer, load: Float64Array): boolean {
+/** Has a node of the offering, beside its daemons, room for the load? */
+export function holds({ state, type, bit }: PoolOffering, load: Float64Array): boolean {
   const offset = (type * MARKETS_MAX + bit) * load.length;
   for (let k = 0; k < load.length; k++) if (at(load, k) > at(state.usable, offset + k)) return false;
   return true;
 }
 
-/** What pods can have on a node of the offer, beside its daemons. */
-export function freeOf({ state, type, bit }: Offer, width: number): Float64Array {
+/** What pods can have on a node of the offering, beside its daemons. */
+export function freeOf({ state, type, bit }: PoolOffering, width: number): Float64Array {
   const offset = (type * MARKETS_MAX + bit) * width;
   return state.usable.slice(offset, offset + width);
 }
 
-/** The node that the offer would be, complete and ready. */
-export function capacityOfOffer(offer: Offer, name: string): ExistingCapacity {
-  const { state, type, bit } = offer;
+/** The node that the offering would be, complete and ready. */
+export function capacityOfOffering(offering: PoolOffering, name: string): ExistingCapacity {
+  const { state, type, bit } = offering;
   const { pool } = state;
-  const labels = { ...offer.labels(), [labelKey.hostname]: name, [NODE_NAME_FIELD]: name };
+  const labels = { ...offering.labels(), [labelKey.hostname]: name, [NODE_NAME_FIELD]: name };
   const { taints } = pool;
   const capacity = capacityOf(pool, type);
   return {

@@ -1,0 +1,80 @@
+import { annotation } from '../../contract/names.ts';
+import type { Candidate } from '../../core/disruption/second-look/begun.ts';
+import { reasonOf } from '../../core/disruption/second-look/judge-begun.ts';
+import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
+import { eventAbout, written } from '../claims/node-claim.ts';
+import { NODES_AT_ONCE, tellFailed } from '../execute/mark.ts';
+import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
+import { isTrue, toTimestamp } from '../facts/conditions.ts';
+import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
+import { eachAlone, type Settled } from '../ports/in-parallel.ts';
+import type { Ports } from '../ports/ports.ts';
+import { eventAboutNode } from '../tell/event-about.ts';
+import { publish } from '../tell/events.ts';
+import { withinBudgetsNow, type Going, type WithinBudgets } from './budgets-now.ts';
+
+/** What has come of nodes that are to go. */
+export interface Removed {
+  readonly going: ReadonlyArray<Going>;
+  /** Of each of them: false where it is not to go any more. */
+  readonly removed: ReadonlyArray<Settled<boolean>>;
+  readonly held: WithinBudgets['held'];
+}
+
+/** Deletes the claims of what budgets let go now. What may not be deleted keeps none of the others. */
+export async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<ReadonlyArray<Going>>): Promise<Removed> {
+  const { going, held } = await withinBudgetsNow(ports, sets);
+  const removed = await eachAlone(going, NODES_AT_ONCE, ({ candidate }) => remove(ports, candidate));
+  const candidates = going.map(({ candidate }) => candidate);
+  await tellFailed(ports, candidates, removed, 'remove');
+  for (const { one, why } of held) {
+    ports.log('disruption-step-refused', { claim: one.candidate.claim.metadata.name, step: 'remove', why });
+  }
+  return { going, removed, held };
+}
+
+/** The decision that the node goes by, as `disruption-begun` has it. */
+export function removalOf({ claim: { metadata } }: Candidate): string | null {
+  return metadata.annotations?.[annotation.disruption] ?? null;
+}
+
+/**
+ * Does the claim still say that it is to go, by the decision that was judged, and is its node closed? What was judged may be old: an
+ * execution that was held up would remove a node that another has taken the marks off, and that has pods again.
+ */
+async function isStillMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
+  const { claim, node } = candidate;
+  const current = await ports.kubernetes.get('NodeClaim', { name: claim.metadata.name, namespace: null });
+  if (current === null || current.metadata.uid !== claim.metadata.uid) return false;
+  if (removalOf({ claim: current, node }) !== removalOf(candidate)) return false;
+  const closed = await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null });
+  return isTrue(current.status?.conditions, 'DisruptionReason') && isDisrupted(closed);
+}
+
+/**
+ * From here it drains: see `terminate`. Of another claim of that name nothing is removed, nor of one that is not marked any more. A sick
+ * node is not asked for patience: as in Karpenter its deadline is now.
+ */
+async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
+  const { claim, node } = candidate;
+  if (!(await isStillMarked(ports, candidate))) return false;
+  const { name, uid } = claim.metadata;
+  const reason = reasonOf(claim) ?? '';
+  if (reason === 'Unhealthy') {
+    const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
+    written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { annotations } }), name);
+  }
+  const told = 'DisruptionTerminating';
+  const about = [
+    eventAboutNode(node, 'Normal', told, `Disrupting Node: ${reason}`),
+    eventAbout(claim, 'Normal', told, `Disrupting NodeClaim: ${reason}`),
+  ];
+  for (const note of about) {
+    // Two, in Karpenter's order.
+    await publish(ports.kubernetes, note, ports.now());
+  }
+  await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
+  await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
+  ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });
+  return true;
+}
