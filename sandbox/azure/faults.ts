@@ -1,4 +1,4 @@
-import { ArmError } from './arm/arm-error.ts';
+import { ArmError, type ArmErrorBody } from './arm/arm-error.ts';
 import type { Cloud } from './state/cloud.ts';
 import { ComputeLimits } from './limits/compute-limits.ts';
 import { providerOf, renderRefusal } from './arm/refusal.ts';
@@ -13,6 +13,8 @@ export interface Fault {
   readonly before: ArmResponse | null;
   readonly slowMs: number;
   readonly after: 'answer' | 'reset' | 'garbage';
+  /** What an operation that the request begins ends with; null: well. */
+  readonly ending: ArmErrorBody | null;
 }
 
 /** Decides, request by request, what goes wrong: ordered faults first, then limits, then faults drawn from the seed. */
@@ -68,6 +70,11 @@ export class FaultPlan {
         path.toLowerCase().includes(entry.pathContains.toLowerCase()),
     );
     if (found === undefined) return null;
+    const { skips = 0 } = found;
+    if (skips > 0) {
+      this.#ordered = this.#ordered.map((entry) => (entry === found ? { ...entry, skips: skips - 1 } : entry));
+      return null;
+    }
     this.#ordered = this.#ordered.flatMap((entry) => {
       if (entry !== found) return [entry];
       return entry.times > 1 ? [{ ...entry, times: entry.times - 1 }] : [];
@@ -100,11 +107,13 @@ export class FaultPlan {
     if (hit('unavailable', faults.unavailablePercent))
       return refuse(new ArmError(503, { code: 'ServerTimeout', message: 'The request timed out.' }), path);
     const slowMs = hit('slow', faults.slowPercent) ? faults.slowMs : 0;
-    if (hit('lostResponse', faults.lostResponsePercent)) return { before: null, slowMs, after: 'reset' };
-    if (hit('garbage', faults.garbagePercent)) return { before: null, slowMs, after: 'garbage' };
-    return slowMs === 0 ? null : { before: null, slowMs, after: 'answer' };
+    if (hit('lostResponse', faults.lostResponsePercent)) return { ...NOTHING, slowMs, after: 'reset' };
+    if (hit('garbage', faults.garbagePercent)) return { ...NOTHING, slowMs, after: 'garbage' };
+    return slowMs === 0 ? null : { ...NOTHING, slowMs };
   }
 }
+
+const NOTHING: Fault = { before: null, slowMs: 0, after: 'answer', ending: null };
 
 type Kind = 'reads' | 'writes' | 'deletes';
 
@@ -146,10 +155,12 @@ function toFault({ fault }: OrderedFault, request: { readonly method: string; re
     const error = new ArmError(status, { code, message }, retryAfterSeconds === null ? {} : { retryAfterSeconds });
     return refuse(error, request.path);
   }
-  if (fault.kind === 'slow') return { before: null, slowMs: fault.ms, after: 'answer' };
-  return { before: null, slowMs: 0, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
+  if (fault.kind === 'slow') return { ...NOTHING, slowMs: fault.ms };
+  if (fault.kind === 'failedOperation')
+    return { ...NOTHING, ending: { code: fault.code, message: fault.message } };
+  return { ...NOTHING, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
 }
 
 function refuse(error: ArmError, path: string): Fault {
-  return { before: renderRefusal(error, path), slowMs: 0, after: 'answer' };
+  return { ...NOTHING, before: renderRefusal(error, path) };
 }

@@ -7,6 +7,8 @@ export interface OrderedFault {
   /** Part of the path, in any case; empty matches every path. */
   readonly pathContains: string;
   readonly times: number;
+  /** So many requests that match pass before. None unless told. */
+  readonly skips?: number;
   readonly fault:
     | {
         readonly kind: 'refuse';
@@ -20,5 +22,7 @@ export interface OrderedFault {
     | { readonly kind: 'slow'; readonly ms: number }
     /** The work is done, the answer is lost. */
     | { readonly kind: 'lostResponse' }
-    | { readonly kind: 'garbage' };
+    | { readonly kind: 'garbage' }
+    /** The request is accepted, and the operation that it begins ends so. What begins none is not touched. */
+    | { readonly kind: 'failedOperation'; readonly code: string; readonly message: string };
 }
