@@ -65,16 +65,9 @@ export class FaultPlan {
 
   #takeOrdered(method: string, path: string): OrderedFault | null {
     const found = this.#ordered.find(
-      (entry) =>
-        (entry.method === null || entry.method === method) &&
-        path.toLowerCase().includes(entry.pathContains.toLowerCase()),
+      (entry) => (entry.method === null || entry.method === method) && isAt(entry, path.toLowerCase()),
     );
     if (found === undefined) return null;
-    const { skips = 0 } = found;
-    if (skips > 0) {
-      this.#ordered = this.#ordered.map((entry) => (entry === found ? { ...entry, skips: skips - 1 } : entry));
-      return null;
-    }
     this.#ordered = this.#ordered.flatMap((entry) => {
       if (entry !== found) return [entry];
       return entry.times > 1 ? [{ ...entry, times: entry.times - 1 }] : [];
@@ -114,6 +107,11 @@ export class FaultPlan {
 }
 
 const NOTHING: Fault = { before: null, slowMs: 0, after: 'answer', ending: null };
+
+function isAt({ pathContains, isWhole = false }: OrderedFault, path: string): boolean {
+  const wanted = pathContains.toLowerCase();
+  return isWhole ? path === wanted : path.includes(wanted);
+}
 
 type Kind = 'reads' | 'writes' | 'deletes';
 
@@ -156,8 +154,7 @@ function toFault({ fault }: OrderedFault, request: { readonly method: string; re
     return refuse(error, request.path);
   }
   if (fault.kind === 'slow') return { ...NOTHING, slowMs: fault.ms };
-  if (fault.kind === 'failedOperation')
-    return { ...NOTHING, ending: { code: fault.code, message: fault.message } };
+  if (fault.kind === 'failedOperation') return { ...NOTHING, ending: { code: fault.code, message: fault.message } };
   return { ...NOTHING, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
 }
 

@@ -25,11 +25,7 @@ export interface ArmServer {
 }
 
 /** Starts to listen on 127.0.0.1. */
-export async function startArmServer(
-  cloud: Cloud,
-  routes: Routes,
-  faults: FaultPlan,
-): Promise<ArmServer> {
+export async function startArmServer(cloud: Cloud, routes: Routes, faults: FaultPlan): Promise<ArmServer> {
   const server: Server = createServer((message, response) => {
     serve({ cloud, routes, faults }, message, response).catch(() => {
       message.socket.destroy();

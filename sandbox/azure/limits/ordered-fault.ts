@@ -6,9 +6,9 @@ export interface OrderedFault {
   readonly method: string | null;
   /** Part of the path, in any case; empty matches every path. */
   readonly pathContains: string;
+  /** True: all of the path, and not a part of it. False unless told. */
+  readonly isWhole?: boolean;
   readonly times: number;
-  /** So many requests that match pass before. None unless told. */
-  readonly skips?: number;
   readonly fault:
     | {
         readonly kind: 'refuse';

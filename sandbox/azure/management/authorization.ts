@@ -9,9 +9,10 @@ import type { Management, RoleAssignment, RoleDefinition } from './management.ts
 const AUTHORIZATION = 'providers/Microsoft.Authorization';
 
 /** Of Azure's own roles those that are assigned here. */
+const CLUSTER_ADMIN = 'b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b';
 const BUILT_IN: ReadonlyArray<readonly [name: string, guid: string]> = [
   ['Owner', '8e3af657-a8ff-443c-a75c-2fe8c4bcb635'],
-  ['Azure Kubernetes Service RBAC Cluster Admin', 'b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b'],
+  ['Azure Kubernetes Service RBAC Cluster Admin', CLUSTER_ADMIN],
 ];
 
 /** Rights: an owner of the subscription is logged in, whom that does not make an administrator in the cluster. */
@@ -87,7 +88,9 @@ function routesAt(management: Management, at: string, scopeOf: ScopeOf): Readonl
       pattern: `${defined}/{definition}`,
       answer: (_request, { definition = '' }) => {
         const [key] = [...roleDefinitions.keys()].filter((id) => id.endsWith(`/${definition.toLowerCase()}`));
-        const isUsed = [...roleAssignments.values()].some(({ roleDefinitionId }) => roleDefinitionId.endsWith(definition));
+        const isUsed = [...roleAssignments.values()].some(({ roleDefinitionId }) =>
+          roleDefinitionId.endsWith(definition),
+        );
         if (isUsed)
           throw new ArmError(400, {
             code: 'RoleDefinitionHasAssignments',
@@ -129,9 +132,8 @@ export function administersCluster({ cloud, roleAssignments }: Management): bool
   const { cluster, clusterResourceGroup, clusterName } = cloud.options;
   if (cluster === 'ready') return true;
   const scope = cloud.idOf('Microsoft.ContainerService/managedClusters', clusterResourceGroup, clusterName);
-  const [, [, admin = ''] = []] = BUILT_IN;
   return [...roleAssignments.values()].some(
-    (one) => one.principalId === DEPLOYER && one.roleDefinitionId.endsWith(admin) && isAt(one.scope, scope),
+    (one) => one.principalId === DEPLOYER && one.roleDefinitionId.endsWith(CLUSTER_ADMIN) && isAt(one.scope, scope),
   );
 }
 

@@ -73,13 +73,14 @@ export function managedClusterRoutes(management: Management): ReadonlyArray<Rout
 
 /** Of what a client sends back those that can be changed here; the rest stays as it was. */
 function switches(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const names = ['aadProfile', 'oidcIssuerProfile', 'securityProfile', 'nodeProvisioningProfile'];
-  return Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => SWITCHES.has(name)));
 }
+
+const SWITCHES = new Set(['aadProfile', 'oidcIssuerProfile', 'securityProfile', 'nodeProvisioningProfile']);
 
 /** A cluster that knows Entra ID wants to know who asks. */
 function refuseTokenless({ cloud }: Management, { body }: ArmRequest): void {
-  const { aadProfile } = cloud.clusterProperties;
+  const { aadProfile } = objectAt(renderCluster(cloud), 'properties');
   if (aadProfile === undefined || (textAt(body, 'clusterToken') ?? '') !== '') return;
   throw new ArmError(400, {
     code: 'BadRequest',

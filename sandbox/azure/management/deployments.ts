@@ -73,7 +73,8 @@ export function deploymentRoutes(management: Management): ReadonlyArray<Route> {
       answer: (_request, { operation = '' }): ArmResponse => {
         const state = operations.look(operation);
         if (state === null) throw new ArmError(404, { code: 'NotFound', message: `No operation '${operation}'.` });
-        const body = typeof state === 'string' ? { status: state } : { status: 'Failed', error: deploymentFailed(state) };
+        const body =
+          typeof state === 'string' ? { status: state } : { status: 'Failed', error: deploymentFailed(state) };
         return { status: 200, headers: state === 'InProgress' ? { 'Retry-After': '1' } : {}, body };
       },
     },
@@ -138,7 +139,8 @@ function deploymentFailed(fault: { readonly code: string; readonly message: stri
     details: [
       {
         code: 'ResourceDeploymentFailure',
-        message: "The resource write operation failed to complete successfully, because it reached terminal provisioning state 'Failed'.",
+        message:
+          "The resource write operation failed to complete successfully, because it reached terminal provisioning state 'Failed'.",
         details: [fault],
       },
     ],
@@ -166,7 +168,11 @@ function shown({ cloud }: Management, deployment: Deployment): JsonObject {
       parameters: Object.fromEntries(Object.entries(parameters).map(([key, value]) => [key, { type: 'Any', value }])),
       ...(outputs === null
         ? {}
-        : { outputs: Object.fromEntries(Object.entries(outputs).map(([key, value]) => [key, { type: 'String', value }])) }),
+        : {
+            outputs: Object.fromEntries(
+              Object.entries(outputs).map(([key, value]) => [key, { type: 'String', value }]),
+            ),
+          }),
       ...(fault === null ? {} : { error: deploymentFailed(fault) }),
     },
   };

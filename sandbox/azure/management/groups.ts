@@ -12,7 +12,8 @@ export function groupRoutes(management: Management): ReadonlyArray<Route> {
   const find = (name: string): JsonObject => {
     const { resourceGroup, clusterResourceGroup } = cloud.options;
     const ofCluster = [resourceGroup, clusterResourceGroup].find((one) => one.toLowerCase() === name.toLowerCase());
-    const found = ofCluster === undefined ? cloud.groups.get(name.toLowerCase()) : renderGroup(management, ofCluster, {});
+    const found =
+      ofCluster === undefined ? cloud.groups.get(name.toLowerCase()) : renderGroup(management, ofCluster, {});
     if (found !== undefined) return found;
     throw new ArmError(404, { code: 'ResourceGroupNotFound', message: `Resource group '${name}' could not be found.` });
   };

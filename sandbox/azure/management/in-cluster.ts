@@ -72,8 +72,11 @@ export class InCluster {
       );
     if (kinds === 'nodes') return says('aks-system-12345678-vmss000000   Ready   <none>   1d   v1.36.3   amd64\n');
     if (kinds === 'pods' || kinds === 'events') return says('No resources found\n');
-    if (!this.hasDefinitions) return says(`error: the server doesn't have a resource type "${kinds.split(',')[0]}"\n`, 1);
-    const found = this.objects.filter((name) => kinds.split(',').some((kind) => name.startsWith(kind.replace(/e?s$/, ''))));
+    if (!this.hasDefinitions)
+      return says(`error: the server doesn't have a resource type "${kinds.split(',')[0]}"\n`, 1);
+    const found = this.objects.filter((name) =>
+      kinds.split(',').some((kind) => name.startsWith(kind.replace(/e?s$/, ''))),
+    );
     return says(found.length === 0 ? 'No resources found\n' : found.map((name) => `${name}\n`).join(''));
   }
 

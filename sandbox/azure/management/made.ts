@@ -52,7 +52,10 @@ function refuseMisfit(name: string, draft: JsonObject, value: unknown): void {
 }
 
 function invalidTemplate(message: string): ArmError {
-  return new ArmError(400, { code: 'InvalidTemplate', message: `Deployment template validation failed: '${message}'.` });
+  return new ArmError(400, {
+    code: 'InvalidTemplate',
+    message: `Deployment template validation failed: '${message}'.`,
+  });
 }
 
 /** What infra/main.bicep makes from its parameters, under the names that it gives. */
@@ -72,7 +75,8 @@ function namesOf(management: Management, parameters: Values): Names {
   const seed = [subscriptionId, said('environmentName'), said('clusterResourceId').toLowerCase()].join();
   const hex = createHash('sha256').update(seed).digest('hex');
   const token = hex.replace(/\d/g, (digit) => String.fromCharCode('g'.charCodeAt(0) + Number(digit))).slice(0, 13);
-  const group = said('resourceGroupName') === '' ? `rg-nodewright-${said('environmentName')}` : said('resourceGroupName');
+  const group =
+    said('resourceGroupName') === '' ? `rg-nodewright-${said('environmentName')}` : said('resourceGroupName');
   return {
     token,
     group,
@@ -115,7 +119,11 @@ const OUTPUTS: Readonly<Record<string, Output>> = {
 };
 
 /** The outputs that a template names, with the letters that Resource Manager answers with. */
-export function outputsOf(management: Management, template: JsonObject, parameters: Values): Readonly<Record<string, string>> {
+export function outputsOf(
+  management: Management,
+  template: JsonObject,
+  parameters: Values,
+): Readonly<Record<string, string>> {
   const names = namesOf(management, parameters);
   return Object.fromEntries(
     Object.keys(objectAt(template, 'outputs')).map((name) => {
@@ -134,7 +142,11 @@ export function makeAll(management: Management, parameters: Values): void {
   const location = String(parameters['location']);
   const tags = { 'azd-env-name': String(parameters['environmentName']) };
   keep(cloud.groups, group, renderGroup(management, group, tags));
-  const identity = cloud.idOf('Microsoft.ManagedIdentity/userAssignedIdentities', group, `id-nodewright-functions-${token}`);
+  const identity = cloud.idOf(
+    'Microsoft.ManagedIdentity/userAssignedIdentities',
+    group,
+    `id-nodewright-functions-${token}`,
+  );
   keep(management.identities, identity, {
     id: identity,
     name: `id-nodewright-functions-${token}`,

@@ -55,7 +55,12 @@ export class Management {
   readonly cloud: Cloud;
   readonly operations: LongOperations;
   readonly inCluster: InCluster;
-  readonly registered = new Set(['microsoft.compute', 'microsoft.network', 'microsoft.containerservice', 'microsoft.web']);
+  readonly registered = new Set([
+    'microsoft.compute',
+    'microsoft.network',
+    'microsoft.containerservice',
+    'microsoft.web',
+  ]);
   /** By name in lower case; the ones there are shown. */
   readonly deployments = new Map<string, Deployment>();
   /** By id in lower case. */

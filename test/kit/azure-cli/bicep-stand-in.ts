@@ -11,11 +11,11 @@ import { evaluate, plain } from '../infra/bicep/value.ts';
  */
 const [verb, ...rest] = process.argv.slice(2);
 if (verb === '--version') {
-  console.log('Bicep CLI version 0.0.1 (a stand-in of a test, which compiles nothing)');
+  process.stdout.write('Bicep CLI version 0.0.1 (a stand-in of a test, which compiles nothing)\n');
 } else if (verb === 'build' && rest[0] === '--stdout' && rest[1] !== undefined) {
-  console.log(JSON.stringify(templateOf(resolve(rest[1])), null, 2));
+  process.stdout.write(`${JSON.stringify(templateOf(resolve(rest[1])), null, 2)}\n`);
 } else {
-  console.error(`the stand-in for bicep knows no "${process.argv.slice(2).join(' ')}"`);
+  process.stderr.write(`the stand-in for bicep knows no "${process.argv.slice(2).join(' ')}"\n`);
   process.exitCode = 1;
 }
 

@@ -49,6 +49,8 @@ export interface OpenAzure {
   readonly requests: () => ReadonlyArray<Request>;
   /** How often az was started so far, with which words. */
   readonly calls: () => ReadonlyArray<string>;
+  /** The same of azd, which is none: it notes its words and does nothing. */
+  readonly azdCalls: () => ReadonlyArray<string>;
   /** Cuts every connection that stands. */
   readonly cut: () => void;
   readonly close: () => Promise<void>;
@@ -91,9 +93,9 @@ export async function openAzure(tools: Tools, { seed, cluster }: Opening): Promi
     folder,
     type,
     typeAtTerminal: (args) => runAtTerminal(process.execPath, args, { cwd: folder, environment }),
-    requests: () =>
-      linesOf(join(folder, 'requests.jsonl')).map((text) => JSON.parse(text) as Request),
+    requests: () => linesOf(join(folder, 'requests.jsonl')).map((text) => JSON.parse(text) as Request),
     calls: () => linesOf(calls),
+    azdCalls: () => linesOf(`${calls}-of-azd`),
     cut: () => line.cut(),
     close: async () => {
       proxy.child.kill();
@@ -144,6 +146,7 @@ function writeAz(folder: string, { tools, calls }: { readonly tools: Tools; read
     `printf '%s\\n' "$(printf '%s ' "$@" | tr '\\n' ' ')" >> '${calls}'`,
     `exec '${join(tools.folder, 'az')}' "$@"`,
   ]);
+  writeProgram(join(bin, 'azd'), ['#!/bin/sh', `printf '%s\\n' "$*" >> '${calls}-of-azd'`]);
   return bin;
 }
 

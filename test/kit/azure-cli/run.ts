@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
 
 /** How a program ended, and what it said. */
 export interface Ended {
@@ -57,6 +58,6 @@ sys.exit(os.waitstatus_to_exitcode(status))
 export async function runAtTerminal(program: string, args: ReadonlyArray<string>, place: Place): Promise<Terminal> {
   const { code, out } = await run('python3', ['-c', TERMINAL, program, ...args], place);
   // The terminal is told where to write, too.
-  const screen = out.replaceAll(/\r|\u001B\[\d*[A-Z]/g, '');
+  const screen = stripVTControlCharacters(out).replaceAll('\r', '');
   return { code, screen, questions: screen.split('\n').filter((line) => line.includes('[y/N]')) };
 }

@@ -584,8 +584,8 @@ describe('asked through az', () => {
     // Another cluster's id would not mend it.
     [
       '/usages',
-      "ERROR: Not Found({'error':{'code':'ResourceNotFound'}})",
-      'cannot read quota: there is no such resource: az says "ERROR: Not Found(',
+      'ERROR: Not Found({"error":{"code":"ResourceNotFound","message":"The resource is not there."}})',
+      'cannot read quota: there is no such resource: az says "ResourceNotFound: The resource is not there."',
     ],
     [
       '/usages',
@@ -596,6 +596,21 @@ describe('asked through az', () => {
       '/usages',
       'ERROR: The service is having a bad day',
       'cannot read quota: az says "ERROR: The service is having a bad day"',
+    ],
+    [
+      '/usages',
+      'ERROR: {"code": "Conflict", "message": "Another operation is in progress."}\n',
+      'cannot read quota: az says "Conflict: Another operation is in progress."',
+    ],
+    [
+      '/usages',
+      'ERROR: (Conflict) Another operation is in progress.\nCode: Conflict\n',
+      'cannot read quota: az says "Conflict: Another operation is in progress."',
+    ],
+    [
+      '/usages',
+      'ERROR: Too Many Requests({"error":{"code":"TooManyRequests","message":"The limit is reached."}})',
+      'cannot read quota: Azure takes no more requests of yours for now (az says "TooManyRequests: The limit is reached."): wait a minute, then run it again',
     ],
   ] as const)('what az refuses gets one sentence with the way to mend it: %s %s', ([ending, message, said]) => {
     let thrown = '';

@@ -73,7 +73,8 @@ function blobRoutes({ blobs }: Management): ReadonlyArray<Route> {
   const read = ({ path, headers, method }: ArmRequest): ArmResponse => {
     const found = blobs.get(path);
     if (found === undefined) return { status: 404, headers: { 'x-ms-error-code': 'BlobNotFound' }, body: null };
-    const [, from = '0', to = String(found.length - 1)] = /bytes=(\d+)-(\d+)/.exec(String(headers['x-ms-range'] ?? headers['range'])) ?? [];
+    const [, from = '0', to = String(found.length - 1)] =
+      /bytes=(\d+)-(\d+)/.exec(String(headers['x-ms-range'] ?? headers['range'])) ?? [];
     const part = found.subarray(Number(from), Math.min(Number(to) + 1, found.length));
     const kept = {
       'Content-Type': 'application/octet-stream',
@@ -85,7 +86,11 @@ function blobRoutes({ blobs }: Management): ReadonlyArray<Route> {
       'x-ms-meta-complete': 'successful',
       'x-ms-meta-Complete': 'successful',
     };
-    return { status: method === 'HEAD' ? 200 : 206, headers: kept, body: method === 'HEAD' ? null : part.toString('utf8') };
+    return {
+      status: method === 'HEAD' ? 200 : 206,
+      headers: kept,
+      body: method === 'HEAD' ? null : part.toString('utf8'),
+    };
   };
   const at = '/{container}/{name}';
   return [
@@ -125,7 +130,11 @@ function imageRoutes({ registries }: Management, name: string): ReadonlyArray<Ro
       answer: (_request, { image = '', tag = '' }) => {
         const digest = registries.get(name.toLowerCase())?.images.get(`${image}:${tag}`);
         if (digest === undefined)
-          return { status: 404, headers: {}, body: { errors: [{ code: 'TAG_UNKNOWN', message: `${tag} is unknown` }] } };
+          return {
+            status: 404,
+            headers: {},
+            body: { errors: [{ code: 'TAG_UNKNOWN', message: `${tag} is unknown` }] },
+          };
         return ok({ registry: `${name}.azurecr.io`, imageName: image, tag: { name: tag, digest } });
       },
     },

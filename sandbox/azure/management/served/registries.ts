@@ -72,7 +72,10 @@ function build(
     throw new ArmError(400, { code: 'InvalidRunRequest', message: 'The source of the build was not uploaded.' });
   const outcome = ending === null ? 'Succeeded' : 'Failed';
   builds.set(runId, outcome);
-  blobs.set(`/logs/${runId}.log`, Buffer.from(`Step 1/1 : FROM double\r\n${ending?.message ?? 'Successfully built'}\r\n`));
+  blobs.set(
+    `/logs/${runId}.log`,
+    Buffer.from(`Step 1/1 : FROM double\r\n${ending?.message ?? 'Successfully built'}\r\n`),
+  );
   if (outcome === 'Failed') return;
   const digest = `sha256:${createHash('sha256').update(context).digest('hex')}`;
   const images = new Map(registry.images);
