@@ -65,7 +65,8 @@ async function serve(parts: Parts, message: IncomingMessage, response: ServerRes
   const place = elsewhere === null ? url.pathname : `/${elsewhere.host}${url.pathname}`;
   cloud.ledger.count('requests', `${method} ${typeOf(url.pathname)}`);
   const fault = (open === null ? parts.faults.draw(method, place) : null) ?? NO_FAULT;
-  const asked = { method, url, message, bytes, ending: fault.ending };
+  const isJson = elsewhere === null || (message.headers['content-type'] ?? '').includes('json');
+  const asked = { method, url, message, bytes, ending: fault.ending, isJson };
   const answer =
     fault.before ??
     (await answerRefusals(cloud, url.pathname, () =>
@@ -109,10 +110,12 @@ interface Asked {
   readonly message: IncomingMessage;
   readonly bytes: Buffer;
   readonly ending: ArmErrorBody | null;
+  /** Resource Manager and the double's own routes take nothing else. */
+  readonly isJson: boolean;
 }
 
 async function route(
-  { method, url, message, bytes, ending }: Asked,
+  { method, url, message, bytes, ending, isJson }: Asked,
   find: () => ReturnType<typeof findRoute>,
 ): Promise<ArmResponse> {
   const found = find();
@@ -124,17 +127,12 @@ async function route(
     path: url.pathname,
     query: url.searchParams,
     headers: message.headers,
-    body: isJson(message) ? parseBody(bytes.toString('utf8')) : {},
+    body: isJson ? parseBody(bytes.toString('utf8')) : {},
     bytes,
     ending,
     origin: `${protocolOf(message)}://${message.headers.host ?? '127.0.0.1'}`,
   };
   return found.route.answer(request, found.parameters);
-}
-
-/** Resource Manager takes nothing else; what says nothing of itself is taken for it. */
-function isJson({ headers }: IncomingMessage): boolean {
-  return (headers['content-type'] ?? 'application/json').includes('json');
 }
 
 function findArmRoute(

@@ -87,7 +87,7 @@ function routesAt(management: Management, at: string, scopeOf: ScopeOf): Readonl
       method: 'DELETE',
       pattern: `${defined}/{definition}`,
       answer: (_request, { definition = '' }) => {
-        const [key] = [...roleDefinitions.keys()].filter((id) => id.endsWith(`/${definition.toLowerCase()}`));
+        const key = [...roleDefinitions.keys()].find((id) => id.endsWith(`/${definition.toLowerCase()}`));
         const isUsed = [...roleAssignments.values()].some(({ roleDefinitionId }) =>
           roleDefinitionId.endsWith(definition),
         );

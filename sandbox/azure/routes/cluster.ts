@@ -154,7 +154,6 @@ export function renderCluster(cloud: Cloud): JsonObject {
       ...(isPlain
         ? { oidcIssuerProfile: { enabled: false }, securityProfile: {} }
         : {
-            aadProfile: { managed: true, enableAzureRBAC: false },
             oidcIssuerProfile: { enabled: true, issuerURL: `https://${region}.oic.prod-aks.azure.com/sandbox/` },
             securityProfile: { workloadIdentity: { enabled: true } },
           }),

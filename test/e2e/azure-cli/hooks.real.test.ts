@@ -19,6 +19,7 @@ describe.skipIf(tools === null)(titleOf('azd’s hooks, through the real az to a
   beforeAll(async () => {
     if (tools === null) return;
     opened = await openAzure(tools, { seed: 'hooks', cluster: 'ready' });
+    opened.azure.management.cloud.clusterProperties = { aadProfile: { managed: true } };
     environment = { NODEWRIGHT_CLUSTER_ID: opened.clusterId, AZURE_ENV_NAME: 'production' };
   });
   afterAll(() => opened?.close());
