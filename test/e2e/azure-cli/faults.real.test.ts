@@ -31,7 +31,12 @@ describe.skipIf(tools === null)(titleOf('deploy on a bad day, through the real a
       const waiting = [...cases];
       const lane = async (): Promise<void> => {
         for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-          for (const fault of await faultsOf(one)) faults.push(`${renderCase(one)}: ${fault}`);
+          const startedMs = Date.now();
+          const found = await faultsOf(one);
+          faults.push(...found.map((fault) => `${renderCase(one)}: ${fault}`));
+          // Hours of it are watched.
+          const seconds = Math.round((Date.now() - startedMs) / 1_000);
+          process.stdout.write(`${found.length === 0 ? '✓' : '✗'} ${renderCase(one)} (${seconds} s)\n`);
         }
       };
       await Promise.all(Array.from({ length: LANES }, lane));

@@ -41,8 +41,8 @@ export const TOLD: Readonly<Record<FaultKind, RegExp>> = {
   'connection cut': /[Cc]onnection|closed|reset|EOF|aborted|ECONNRESET|fetch failed|proxy/,
 };
 
-/** az tries again by itself what it takes for a passing fault: as long as the command runs there is no passing. */
-const AS_LONG_AS_IT_RUNS = 100;
+/** az tries three times more by itself what it takes for a passing fault: it is to see that there is no passing. */
+const MORE_THAN_AZ_TRIES = 5;
 
 /** Lets it happen from now on. The answer ends it, and says whether it has happened. */
 export function arm({ azure, cut }: OpenAzure, { method, place, kind }: FaultCase): () => boolean {
@@ -58,7 +58,7 @@ export function arm({ azure, cut }: OpenAzure, { method, place, kind }: FaultCas
   const refusal = REFUSALS[kind];
   if (refusal !== undefined) {
     const isRetried = kind === '429' || kind === '500';
-    order(isRetried ? AS_LONG_AS_IT_RUNS : 1, { kind: 'refuse', ...refusal, retryAfterSeconds: isRetried ? 1 : null });
+    order(isRetried ? MORE_THAN_AZ_TRIES : 1, { kind: 'refuse', ...refusal, retryAfterSeconds: isRetried ? 1 : null });
     return clear;
   }
   if (kind === 'failed operation') {
