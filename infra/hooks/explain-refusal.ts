@@ -84,6 +84,16 @@ const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: 
         : `there is no such resource: az says "${saidBy(message)}"`,
   ],
   [
+    // The real az says no more of a command in the cluster that Azure began and could not end.
+    /Operation returned an invalid status 'OK'/,
+    () =>
+      'Azure has begun it, and it failed there; az does not say why: see that a node of the cluster is ready for the pod that Azure runs commands in, then run it again',
+  ],
+  [
+    /RemoteDisconnected|ConnectionError|Connection aborted|Connection reset|Max retries exceeded/,
+    (message) => `the connection to Azure broke (az says "${saidBy(message)}"): look at the network, then run it again`,
+  ],
+  [
     /TooManyRequests|Too Many Requests|RequestsThrottled/i,
     (message) =>
       `Azure takes no more requests of yours for now (az says "${saidBy(message)}"): wait a minute, then run it again`,

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { startAzure } from '../../../sandbox/azure/azure.ts';
 import type { Azure } from '../../../sandbox/azure/running-azure.ts';
 import { azureDefaults } from '../../../sandbox/azure/state/options.ts';
-import { TENANT } from '../../../sandbox/azure/state/identities.ts';
+import { APP_ID, TENANT } from '../../../sandbox/azure/state/identities.ts';
 import { systemClock } from '../../../sandbox/base/clock.ts';
 import { rngFrom } from '../../../sandbox/base/rng.ts';
 import { openCuttableLine } from '../../../sandbox/world/processes/cuttable-line.ts';
@@ -110,8 +110,6 @@ export async function openAzure(tools: Tools, { seed, cluster }: Opening): Promi
   await opened.close();
   throw new Error(`az did not log in: ${err}`);
 }
-
-const APP_ID = '11111111-1111-1111-1111-111111111111';
 
 function linesOf(file: string): ReadonlyArray<string> {
   return readFileSync(file, { encoding: 'utf8', flag: 'a+' }).split('\n').slice(0, -1);

@@ -590,7 +590,7 @@ describe('asked through az', () => {
     [
       '/usages',
       'The command failed with an unexpected error. Here is the traceback:\nTraceback (most recent call last):\n  File "x.py", line 1, in <module>\nConnectionError: connection reset by peer\nTo check existing issues, please visit: https://github.com/Azure/azure-cli/issues\n',
-      'cannot read quota: az says "ConnectionError: connection reset by peer"',
+      'cannot read quota: the connection to Azure broke (az says "ConnectionError: connection reset by peer"): look at the network, then run it again',
     ],
     [
       '/usages',
@@ -601,6 +601,11 @@ describe('asked through az', () => {
       '/usages',
       'ERROR: {"code": "Conflict", "message": "Another operation is in progress."}\n',
       'cannot read quota: az says "Conflict: Another operation is in progress."',
+    ],
+    [
+      '/usages',
+      "ERROR: Operation returned an invalid status 'OK'",
+      'cannot read quota: Azure has begun it, and it failed there',
     ],
     [
       '/usages',

@@ -1,6 +1,6 @@
 import type { ArmRequest, ArmResponse, Host, Route } from '../../arm/router.ts';
 import { ok } from '../../arm/router.ts';
-import { DEPLOYER } from '../../state/identities.ts';
+import { APP_ID, DEPLOYER } from '../../state/identities.ts';
 import type { Management } from '../management.ts';
 import { namesInZip } from '../zip.ts';
 import { APP_KEY } from './sites.ts';
@@ -149,8 +149,8 @@ function directoryRoutes({ identities }: Management): ReadonlyArray<Route> {
       pattern: '/v1.0/servicePrincipals',
       answer: ({ query }) => {
         const [, asked = ''] = /eq '([^']+)'/.exec(query.get('$filter') ?? '') ?? [];
-        const isIdentity = [...identities.values()].some(({ principalId }) => principalId === asked);
-        return ok({ value: isIdentity ? [] : [{ id: DEPLOYER, appId: asked }] });
+        // Identities are asked for by their object id, which is no name of theirs.
+        return ok({ value: asked === APP_ID ? [{ id: DEPLOYER, appId: asked }] : [] });
       },
     },
     {
@@ -158,7 +158,9 @@ function directoryRoutes({ identities }: Management): ReadonlyArray<Route> {
       pattern: '/v1.0/directoryObjects/getByIds',
       answer: ({ body }) => {
         const { ids } = body as { readonly ids?: ReadonlyArray<string> };
-        return ok({ value: (ids ?? []).map((id) => ({ '@odata.type': '#microsoft.graph.servicePrincipal', id })) });
+        const there = new Set([DEPLOYER, ...[...identities.values()].map(({ principalId }) => principalId)]);
+        const found = (ids ?? []).filter((id) => there.has(id));
+        return ok({ value: found.map((id) => ({ '@odata.type': '#microsoft.graph.servicePrincipal', id })) });
       },
     },
   ];
