@@ -7,10 +7,13 @@ import { stateOf } from './state.ts';
 
 const command = join(resolve(import.meta.dirname, '../../..'), 'cli/bin.js');
 
+/** az is started some thirty times in a deployment, which takes a busy machine three minutes. */
+const PATIENT = { timeout: 480_000 };
+
 /** A newcomer's questions, and what is typed: docs/deploy.md says the same. */
 const QUESTIONS_MAX = 2;
 
-describe.skipIf(tools === null)(titleOf('nodewright, through the real az to a double of Azure'), () => {
+describe.skipIf(tools === null)(titleOf('nodewright, through the real az to a double of Azure'), PATIENT, () => {
   let opened: OpenAzure;
   let deploy: ReadonlyArray<string>;
 

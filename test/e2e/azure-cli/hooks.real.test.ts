@@ -8,11 +8,14 @@ import { titleOf, tools } from '../../kit/azure-cli/tell.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
+/** az is started some twenty times, which takes a busy machine two minutes. */
+const PATIENT = { timeout: 480_000 };
+
 /**
  * The hooks of azure.yaml in the order in which azd runs them, on the real az. azd itself is a word that notes what it is told: what it does
  * between them, az does here with the template and the parameters that azd would send.
  */
-describe.skipIf(tools === null)(titleOf('azd’s hooks, through the real az to a double of Azure'), () => {
+describe.skipIf(tools === null)(titleOf('azd’s hooks, through the real az to a double of Azure'), PATIENT, () => {
   let opened: OpenAzure;
   let environment: Record<string, string>;
 
