@@ -28,7 +28,7 @@ export function stepsOf(
         if (!(error instanceof Error)) throw error;
         const stopped = error instanceof Stopped ? error : new Stopped(error.message);
         if (options.isDry) throw stopped;
-        const done = renderDone(number - 1);
+        const done = renderDone(number - 1, options);
         throw new Stopped(
           `step ${number} of ${total}, ${title}: ${stopped.message}\n  Stopped after ${renderTime(machine.now() - startedMs)}; ${done}. To go on, type the same again:\n    ${renderDeploy(options)}`,
           stopped.exitCode,
@@ -38,8 +38,9 @@ export function stepsOf(
   };
 }
 
-function renderDone(steps: number): string {
-  if (steps === 0) return 'nothing was deployed';
+function renderDone(steps: number, { kind }: DeployOptions): string {
+  // Its first step removes one thing after the other.
+  if (steps === 0) return kind === 'uninstall' ? 'what is removed stays removed' : 'nothing was deployed';
   return steps === 1 ? 'step 1 is done, and stays' : `steps 1 to ${steps} are done, and stay`;
 }
 

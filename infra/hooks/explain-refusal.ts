@@ -8,7 +8,35 @@ export function explainRefusal(doing: string, answer: Exclude<AzAnswer, { readon
   const { message } = answer;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(message));
   if (known !== undefined) return `cannot ${doing}: ${known[1](message, doing)}`;
-  return `cannot ${doing}: az says "${tellingLine(message).slice(0, 300)}"; run the same with az --debug to see more`;
+  return `cannot ${doing}: az says "${saidBy(message)}"; run the same with az --debug to see more`;
+}
+
+/** More than this is a page. */
+const SAID_LENGTH = 300;
+
+/** What Azure said, without what az wraps around it: the words of the status and JSON, or the name of a class in Python. */
+function saidBy(message: string): string {
+  const [, ofRest, ofDeployments] = /\((\{[^]*\})\)|^ERROR: (\{.*\})$/m.exec(message) ?? [];
+  const { code, message: words } = errorIn(ofRest ?? ofDeployments ?? '{}');
+  const said =
+    code === undefined
+      ? tellingLine(message).replace(/^(?:ERROR: )?(?:azure\.[\w.]+: )?\((\w+)\) /, '$1: ')
+      : `${code}: ${words ?? ''}`;
+  return said.slice(0, SAID_LENGTH);
+}
+
+interface Said {
+  readonly code?: string;
+  readonly message?: string;
+}
+
+function errorIn(json: string): Said {
+  try {
+    const said = JSON.parse(json) as Said & { readonly error?: Said };
+    return said.error ?? said;
+  } catch {
+    return {};
+  }
 }
 
 /** The line that says what happened: the first, but where Python's words for a crash come first, the last of those, which is the error itself. */
@@ -52,7 +80,22 @@ const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: 
     (message, doing) =>
       // What the deployment made and is gone is not mended by another cluster's id.
       /\bcluster\b/.test(doing)
-        ? 'there is no such resource: run az aks list --query [].id to see the existing clusters'
-        : `there is no such resource: az says "${tellingLine(message).slice(0, 300)}"`,
+        ? `there is no such resource: run az aks list --query [].id to see the existing clusters (az says "${saidBy(message)}")`
+        : `there is no such resource: az says "${saidBy(message)}"`,
+  ],
+  [
+    // The real az says no more of a command in the cluster that Azure began and could not end.
+    /Operation returned an invalid status 'OK'/,
+    () =>
+      'Azure has begun it, and it failed there; az does not say why: see that a node of the cluster is ready for the pod that Azure runs commands in, then run it again',
+  ],
+  [
+    /RemoteDisconnected|ConnectionError|Connection aborted|Connection reset|Max retries exceeded/,
+    (message) => `the connection to Azure broke (az says "${saidBy(message)}"): look at the network, then run it again`,
+  ],
+  [
+    /TooManyRequests|Too Many Requests|RequestsThrottled/i,
+    (message) =>
+      `Azure takes no more requests of yours for now (az says "${saidBy(message)}"): wait a minute, then run it again`,
   ],
 ];

@@ -20,7 +20,7 @@ export function renderRemoval(environment: Readonly<Record<string, string | unde
     '# What is outside the resource group.',
     ...elsewhere,
     '# What an earlier deployment with other parameters may have left; each of these lists nothing when all is gone.',
-    `az role assignment list --all --assignee ${of('FUNCTIONS_PRINCIPAL_ID')} --output table`,
+    `az role assignment list --all --assignee-object-id ${of('FUNCTIONS_PRINCIPAL_ID')} --output table`,
     `az role definition list --custom-role-only true --query "[?ends_with(roleName, '${of('ROLE_SUFFIX')}')].roleName"`,
     `az consumption budget list --query "[?starts_with(name, 'nodewright-')].name"`,
     '',

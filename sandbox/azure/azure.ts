@@ -11,6 +11,9 @@ import { publishEvents } from './events/publish-events.ts';
 import type { Vm } from './arm/resources.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { catalogRoutes, listSkus, usagesOf } from './routes/catalog.ts';
+import { Management } from './management/management.ts';
+import { managementRoutes } from './management/routes.ts';
+import { hostsOf } from './management/served/hosts.ts';
 import { clusterRoutes } from './routes/cluster.ts';
 import { computeRoutes } from './routes/compute.ts';
 import { graphRoutes } from './routes/graph.ts';
@@ -35,6 +38,7 @@ export async function startAzure(options: AzureOptions): Promise<Azure> {
   const cloud = new Cloud(options, readSizes(folder, options.region), { locations, images });
   const parts: Parts = {
     cloud,
+    management: new Management(cloud),
     faults: new FaultPlan(cloud),
     prices: new PriceBook(cloud),
     images,
@@ -56,7 +60,9 @@ export async function startAzure(options: AzureOptions): Promise<Azure> {
       ...catalogRoutes(cloud, { folder, images: parts.images }),
       ...clusterRoutes(cloud),
       ...graphRoutes(cloud),
+      ...managementRoutes(parts.management),
     ],
+    hosts: hostsOf(parts.management),
     open: [...priceRoutes(cloud, parts.prices), ...adminRoutes(() => azure, parts.log)],
   };
   const server = await startArmServer(cloud, routes, parts.faults);
@@ -67,6 +73,7 @@ export async function startAzure(options: AzureOptions): Promise<Azure> {
 
 interface Parts {
   readonly cloud: Cloud;
+  readonly management: Management;
   readonly faults: FaultPlan;
   readonly prices: PriceBook;
   readonly images: ImageShelf;
@@ -74,11 +81,12 @@ interface Parts {
   readonly log: EventLog;
 }
 
-function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServer): Azure {
+function faceOf({ cloud, management, faults, prices, images, grid }: Parts, server: ArmServer): Azure {
   return {
     endpoint: `http://127.0.0.1:${server.port}`,
     on: (listener) => cloud.on(listener),
     vms: () => [...cloud.vms.values()].map((vm) => cloud.view(vm)),
+    management,
     counters: () => cloud.ledger.read(),
     capacity: () => cloud.capacity.read(),
     quota: () => cloud.quota,

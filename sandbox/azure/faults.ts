@@ -1,4 +1,4 @@
-import { ArmError } from './arm/arm-error.ts';
+import { ArmError, type ArmErrorBody } from './arm/arm-error.ts';
 import type { Cloud } from './state/cloud.ts';
 import { ComputeLimits } from './limits/compute-limits.ts';
 import { providerOf, renderRefusal } from './arm/refusal.ts';
@@ -13,6 +13,8 @@ export interface Fault {
   readonly before: ArmResponse | null;
   readonly slowMs: number;
   readonly after: 'answer' | 'reset' | 'garbage';
+  /** What an operation that the request begins ends with; null: well. */
+  readonly ending: ArmErrorBody | null;
 }
 
 /** Decides, request by request, what goes wrong: ordered faults first, then limits, then faults drawn from the seed. */
@@ -63,9 +65,7 @@ export class FaultPlan {
 
   #takeOrdered(method: string, path: string): OrderedFault | null {
     const found = this.#ordered.find(
-      (entry) =>
-        (entry.method === null || entry.method === method) &&
-        path.toLowerCase().includes(entry.pathContains.toLowerCase()),
+      (entry) => (entry.method === null || entry.method === method) && isAt(entry, path.toLowerCase()),
     );
     if (found === undefined) return null;
     this.#ordered = this.#ordered.flatMap((entry) => {
@@ -100,10 +100,17 @@ export class FaultPlan {
     if (hit('unavailable', faults.unavailablePercent))
       return refuse(new ArmError(503, { code: 'ServerTimeout', message: 'The request timed out.' }), path);
     const slowMs = hit('slow', faults.slowPercent) ? faults.slowMs : 0;
-    if (hit('lostResponse', faults.lostResponsePercent)) return { before: null, slowMs, after: 'reset' };
-    if (hit('garbage', faults.garbagePercent)) return { before: null, slowMs, after: 'garbage' };
-    return slowMs === 0 ? null : { before: null, slowMs, after: 'answer' };
+    if (hit('lostResponse', faults.lostResponsePercent)) return { ...NOTHING, slowMs, after: 'reset' };
+    if (hit('garbage', faults.garbagePercent)) return { ...NOTHING, slowMs, after: 'garbage' };
+    return slowMs === 0 ? null : { ...NOTHING, slowMs };
   }
+}
+
+const NOTHING: Fault = { before: null, slowMs: 0, after: 'answer', ending: null };
+
+function isAt({ pathContains, isWhole = false }: OrderedFault, path: string): boolean {
+  const wanted = pathContains.toLowerCase();
+  return isWhole ? path === wanted : path.includes(wanted);
 }
 
 type Kind = 'reads' | 'writes' | 'deletes';
@@ -146,10 +153,11 @@ function toFault({ fault }: OrderedFault, request: { readonly method: string; re
     const error = new ArmError(status, { code, message }, retryAfterSeconds === null ? {} : { retryAfterSeconds });
     return refuse(error, request.path);
   }
-  if (fault.kind === 'slow') return { before: null, slowMs: fault.ms, after: 'answer' };
-  return { before: null, slowMs: 0, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
+  if (fault.kind === 'slow') return { ...NOTHING, slowMs: fault.ms };
+  if (fault.kind === 'failedOperation') return { ...NOTHING, ending: { code: fault.code, message: fault.message } };
+  return { ...NOTHING, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
 }
 
 function refuse(error: ArmError, path: string): Fault {
-  return { before: renderRefusal(error, path), slowMs: 0, after: 'answer' };
+  return { ...NOTHING, before: renderRefusal(error, path) };
 }

@@ -5,7 +5,8 @@ import { azureDefaults, quickLatency, realLatency } from './state/options.ts';
 
 /**
  * Runs the double as a process: `node sandbox/azure/main.ts`. Settings come from the environment: PORT (4577),
- * REGION, SEED, LATENCY (`real` or `quick`), SPOT_MEAN_LIFE_MINUTES, GRAPH_LAG_MS, THROTTLE (`on`), KUBECONFIG_TEXT.
+ * REGION, SEED, LATENCY (`real` or `quick`), SPOT_MEAN_LIFE_MINUTES, GRAPH_LAG_MS, THROTTLE (`on`), KUBECONFIG_TEXT,
+ * CLUSTER (`ready`, or `plain`).
  * It prints its endpoint on one line when it listens, and is steered under `/sandbox` (routes/admin.ts).
  */
 const environment = process.env;
@@ -20,6 +21,7 @@ const azure = await startAzure({
   spotMeanLifeMinutes: numberFrom('SPOT_MEAN_LIFE_MINUTES'),
   graphLagMs: numberFrom('GRAPH_LAG_MS') ?? azureDefaults.graphLagMs,
   throttle: environment['THROTTLE'] === 'on',
+  cluster: environment['CLUSTER'] === 'plain' ? 'plain' : 'ready',
   kubeconfig: environment['KUBECONFIG_TEXT'] ?? '',
 });
 process.stdout.write(`${JSON.stringify({ endpoint: azure.endpoint })}\n`);

@@ -1,4 +1,5 @@
 import type { Capacity, Exhaustion, Placement } from './state/capacity.ts';
+import type { Management } from './management/management.ts';
 import type { Delivery } from './events/event-grid.ts';
 import type { GridEvent } from './events/event-grid-events.ts';
 import type { MaintenanceType } from './machines/eviction.ts';
@@ -16,6 +17,8 @@ export interface Azure {
   readonly endpoint: string;
   /** Calls the listener for every event from now on, in order; the answer ends it. */
   on(listener: (event: AzureEvent) => void): () => void;
+  /** What people's clients have made: deployments, roles, apps, registries. */
+  readonly management: Management;
   vms(): ReadonlyArray<VmView>;
   counters(): Counters;
   capacity(): ReturnType<Capacity['read']>;

@@ -1,15 +1,22 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { ArmError } from './arm/arm-error.ts';
+import { ArmError, type ArmErrorBody } from './arm/arm-error.ts';
 import type { Cloud } from './state/cloud.ts';
 import { drawGuid } from './arm/guid.ts';
 import { isObject, type JsonObject } from './arm/json.ts';
-import { findRoute, type ArmRequest, type ArmResponse, type Route } from './arm/router.ts';
+import { findRoute, type ArmRequest, type ArmResponse, type Host, type Route } from './arm/router.ts';
 import type { Fault, FaultPlan } from './faults.ts';
 import { isGatewayAnswer, renderRefusal } from './arm/refusal.ts';
 import { refuseUnknownVersion } from './types/api-versions.ts';
 
 /** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */
-const BODY_LIMIT_CHARACTERS = 4 * 2 ** 20;
+const BODY_LIMIT_BYTES = 4 * 2 ** 20;
+
+/** Routes of Resource Manager, those that ask for no credential, and those of other hosts. */
+interface Routes {
+  readonly arm: ReadonlyArray<Route>;
+  readonly open: ReadonlyArray<Route>;
+  readonly hosts: ReadonlyArray<Host>;
+}
 
 /** The double's HTTP border: reads, asks the routes, injects faults, writes. */
 export interface ArmServer {
@@ -18,11 +25,7 @@ export interface ArmServer {
 }
 
 /** Starts to listen on 127.0.0.1. */
-export async function startArmServer(
-  cloud: Cloud,
-  routes: { readonly arm: ReadonlyArray<Route>; readonly open: ReadonlyArray<Route> },
-  faults: FaultPlan,
-): Promise<ArmServer> {
+export async function startArmServer(cloud: Cloud, routes: Routes, faults: FaultPlan): Promise<ArmServer> {
   const server: Server = createServer((message, response) => {
     serve({ cloud, routes, faults }, message, response).catch(() => {
       message.socket.destroy();
@@ -47,29 +50,52 @@ export async function startArmServer(
 
 interface Parts {
   readonly cloud: Cloud;
-  readonly routes: { readonly arm: ReadonlyArray<Route>; readonly open: ReadonlyArray<Route> };
+  readonly routes: Routes;
   readonly faults: FaultPlan;
 }
 
 async function serve(parts: Parts, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { cloud } = parts;
+  const { cloud, routes } = parts;
   const url = new URL(message.url ?? '/', 'http://127.0.0.1');
   const method = message.method ?? 'GET';
-  const text = await readText(message);
-  const open = findRoute(parts.routes.open, method, url.pathname);
+  const bytes = await readBytes(message);
+  const elsewhere = elsewhereOf(routes.hosts, message);
+  const open = elsewhere === null ? findRoute(routes.open, method, url.pathname) : null;
+  // Who serves other hosts is not Resource Manager: faults name it before the path.
+  const place = elsewhere === null ? url.pathname : `/${elsewhere.host}${url.pathname}`;
   cloud.ledger.count('requests', `${method} ${typeOf(url.pathname)}`);
-  const fault = (open === null ? parts.faults.draw(method, url.pathname) : null) ?? NO_FAULT;
+  const fault = (open === null ? parts.faults.draw(method, place) : null) ?? NO_FAULT;
+  const isJson = elsewhere === null || (message.headers['content-type'] ?? '').includes('json');
+  const asked = { method, url, message, bytes, ending: fault.ending, isJson };
   const answer =
     fault.before ??
-    (await answerRefusals(cloud, url.pathname, () => route(parts, { method, url, message, text }, open)));
-  const limits = open !== null || isGatewayAnswer(answer) ? {} : parts.faults.count(method, url.pathname);
+    (await answerRefusals(cloud, url.pathname, () =>
+      route(asked, () =>
+        elsewhere === null
+          ? (open ?? findArmRoute(cloud, routes.arm, asked))
+          : findRoute(elsewhere.routes, method, url.pathname),
+      ),
+    ));
+  const isCounted = open === null && elsewhere === null && !isGatewayAnswer(answer);
+  const limits = isCounted ? parts.faults.count(method, url.pathname) : {};
   await delay(cloud, fault.slowMs);
   if (fault.after === 'reset') message.socket.destroy();
   else if (fault.after === 'garbage') response.writeHead(200, { 'Content-Type': 'application/json' }).end('<html>{"');
   else write(cloud, response, { ...answer, headers: { ...limits, ...answer.headers } });
 }
 
-const NO_FAULT: Fault = { before: null, slowMs: 0, after: 'answer' };
+/** A proxy that brings a client here says which host it asked. Null: Resource Manager, or the double's own. */
+function elsewhereOf(
+  hosts: ReadonlyArray<Host>,
+  message: IncomingMessage,
+): { readonly host: string; readonly routes: ReadonlyArray<Route> } | null {
+  const { 'x-forwarded-host': host } = message.headers;
+  if (typeof host !== 'string') return null;
+  const found = hosts.find(({ suffix }) => host.endsWith(suffix));
+  return found === undefined ? null : { host, routes: found.routes(host.slice(0, -found.suffix.length)) };
+}
+
+const NO_FAULT: Fault = { before: null, slowMs: 0, after: 'answer', ending: null };
 
 /** The last resource type in a path: what requests are counted by. */
 function typeOf(path: string): string {
@@ -78,12 +104,21 @@ function typeOf(path: string): string {
   return segments.at(-1) ?? (types === '' ? path : types);
 }
 
+interface Asked {
+  readonly method: string;
+  readonly url: URL;
+  readonly message: IncomingMessage;
+  readonly bytes: Buffer;
+  readonly ending: ArmErrorBody | null;
+  /** Resource Manager and the double's own routes take nothing else. */
+  readonly isJson: boolean;
+}
+
 async function route(
-  { cloud, routes }: Parts,
-  { method, url, message, text }: { method: string; url: URL; message: IncomingMessage; text: string },
-  open: ReturnType<typeof findRoute>,
+  { method, url, message, bytes, ending, isJson }: Asked,
+  find: () => ReturnType<typeof findRoute>,
 ): Promise<ArmResponse> {
-  const found = open ?? findArmRoute(cloud, routes.arm, { method, url, message });
+  const found = find();
   if (found === 'otherMethod')
     throw new ArmError(405, { code: 'MethodNotAllowed', message: `${method} is not possible on ${url.pathname}.` });
   if (found === null) throw unknownRoute(url);
@@ -92,8 +127,10 @@ async function route(
     path: url.pathname,
     query: url.searchParams,
     headers: message.headers,
-    body: parseBody(text),
-    origin: `http://${message.headers.host ?? '127.0.0.1'}`,
+    body: isJson ? parseBody(bytes.toString('utf8')) : {},
+    bytes,
+    ending,
+    origin: `${protocolOf(message)}://${message.headers.host ?? '127.0.0.1'}`,
   };
   return found.route.answer(request, found.parameters);
 }
@@ -101,7 +138,7 @@ async function route(
 function findArmRoute(
   cloud: Cloud,
   routes: ReadonlyArray<Route>,
-  { method, url, message }: { method: string; url: URL; message: IncomingMessage },
+  { method, url, message }: Pick<Asked, 'method' | 'url' | 'message'>,
 ): ReturnType<typeof findRoute> {
   if (message.headers.authorization?.startsWith('Bearer ') !== true)
     throw new ArmError(401, {
@@ -129,7 +166,8 @@ function refuseUnknownScope(cloud: Cloud, path: string): void {
     });
   const [, group = resourceGroup] = /\/resourceGroups\/([^/]+)/i.exec(path) ?? [];
   const known = [resourceGroup.toLowerCase(), clusterResourceGroup.toLowerCase()];
-  if (!known.includes(group.toLowerCase()))
+  const isPlace = /^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+$/i.test(path);
+  if (!isPlace && !known.includes(group.toLowerCase()) && !cloud.groups.has(group.toLowerCase()))
     throw new ArmError(404, {
       code: 'ResourceGroupNotFound',
       message: `Resource group '${group}' could not be found.`,
@@ -148,11 +186,19 @@ function unknownRoute({ pathname, searchParams }: URL): ArmError {
   });
 }
 
+/** A proxy that ends TLS before the double says so: links have to lead back through it. */
+function protocolOf({ headers }: IncomingMessage): 'http' | 'https' {
+  return headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
+}
+
+/** az puts a template into the body as it is, under a name without quotes, which Resource Manager's reader of JSON takes. */
+const AZ_TEMPLATE = /, template:(?=\s*\{)/;
+
 function parseBody(text: string): JsonObject {
   if (text === '') return {};
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.replace(AZ_TEMPLATE, ', "template":'));
   } catch {
     value = null;
   }
@@ -173,14 +219,15 @@ async function answerRefusals(cloud: Cloud, path: string, answer: () => Promise<
   }
 }
 
-async function readText(message: IncomingMessage): Promise<string> {
-  message.setEncoding('utf8');
-  let text = '';
+async function readBytes(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Array<Buffer> = [];
+  let size = 0;
   for await (const chunk of message) {
-    text += String(chunk);
-    if (text.length > BODY_LIMIT_CHARACTERS) throw new Error('The body of a request is larger than ARM takes.');
+    chunks.push(chunk as Buffer);
+    size += (chunk as Buffer).length;
+    if (size > BODY_LIMIT_BYTES) throw new Error('The body of a request is larger than ARM takes.');
   }
-  return text;
+  return Buffer.concat(chunks);
 }
 
 async function delay(cloud: Cloud, extraMs: number): Promise<void> {
@@ -193,9 +240,10 @@ async function delay(cloud: Cloud, extraMs: number): Promise<void> {
 
 function write(cloud: Cloud, response: ServerResponse, answer: ArmResponse): void {
   const requestId = drawGuid(cloud.rng('requests'));
-  const body = answer.body === null ? '' : JSON.stringify(answer.body);
+  const { body: given } = answer;
+  const body = typeof given === 'string' ? given : given === null ? '' : JSON.stringify(given);
   response.writeHead(answer.status, {
-    ...(body === '' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    ...(body === '' || typeof given === 'string' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
     'Content-Length': Buffer.byteLength(body),
     'x-ms-request-id': requestId,
     'x-ms-correlation-request-id': requestId,

@@ -20,8 +20,8 @@ export interface Target {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The first az with Flex Consumption, the plan of the app. */
-const AZ_MINIMUM = [2, 60] as const;
+/** The first az that takes rights away by an object id alone; one with Flex Consumption, the plan of the app, is older. */
+const AZ_MINIMUM = [2, 68] as const;
 
 /** Looks whether az works at all, is logged in where the cluster is, and what is deployed. Changes nothing. Throws Stopped. */
 export function openTarget(options: DeployOptions, machine: Machine): Target {

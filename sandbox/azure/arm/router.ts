@@ -1,3 +1,4 @@
+import type { ArmErrorBody } from './arm-error.ts';
 import { textAt, type JsonObject } from './json.ts';
 
 /** One request to the double, read to its end. */
@@ -9,15 +10,26 @@ export interface ArmRequest {
   readonly headers: { readonly [name: string]: string | ReadonlyArray<string> | undefined };
   /** Empty for a request without a body. */
   readonly body: JsonObject;
-  /** `http://127.0.0.1:PORT`: what links and operation headers begin with. */
+  /** The body as it came: what is no JSON goes to other hosts than Resource Manager's. */
+  readonly bytes: Buffer;
+  /** What the operation that this request begins is to end with; null: well. */
+  readonly ending: ArmErrorBody | null;
+  /** `http://127.0.0.1:PORT`, or what a proxy before it is reached by: what links and operation headers begin with. */
   readonly origin: string;
 }
 
-/** One answer. A null body is sent as none. */
+/** One answer. A null body is sent as none, a text as it is, and everything else as JSON. */
 export interface ArmResponse {
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
-  readonly body: object | null;
+  readonly body: object | string | null;
+}
+
+/** What is served under other names than Resource Manager's: every host whose name ends so. */
+export interface Host {
+  readonly suffix: string;
+  /** `name`: what stands before the suffix. */
+  readonly routes: (name: string) => ReadonlyArray<Route>;
 }
 
 /** One route. Literals of the pattern match in any case; `{name}` takes one segment. */

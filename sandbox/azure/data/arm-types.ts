@@ -20,6 +20,7 @@ const FILES = [
   'ContainerService.managedClusters@2026-05-01',
   'ContainerService.managedClusters.maintenanceConfigurations@2026-05-01',
   'Resources.resourceGroups@2025-04-01',
+  'Authorization.roleAssignments@2022-04-01',
 ] as const;
 
 for (const file of FILES) writeTree(folder, file);

@@ -6,6 +6,8 @@ export interface OrderedFault {
   readonly method: string | null;
   /** Part of the path, in any case; empty matches every path. */
   readonly pathContains: string;
+  /** True: all of the path, and not a part of it. False unless told. */
+  readonly isWhole?: boolean;
   readonly times: number;
   readonly fault:
     | {
@@ -20,5 +22,7 @@ export interface OrderedFault {
     | { readonly kind: 'slow'; readonly ms: number }
     /** The work is done, the answer is lost. */
     | { readonly kind: 'lostResponse' }
-    | { readonly kind: 'garbage' };
+    | { readonly kind: 'garbage' }
+    /** The request is accepted, and the operation that it begins ends so. What begins none is not touched. */
+    | { readonly kind: 'failedOperation'; readonly code: string; readonly message: string };
 }

@@ -2,6 +2,7 @@ import { resourceNotFound } from '../arm/arm-error.ts';
 import type { Cloud } from '../state/cloud.ts';
 import type { JsonObject } from '../arm/json.ts';
 import { kubeletIdentity } from '../state/kubelet-identity.ts';
+import { TENANT } from '../state/identities.ts';
 import { networkIds } from '../state/node-resource-group.ts';
 import { ok, type Route } from '../arm/router.ts';
 import { refuseMisfits } from '../types/refuse-misfits.ts';
@@ -18,19 +19,6 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
       throw resourceNotFound(`${TYPE}/${name}`, group);
   };
   return [
-    {
-      method: 'GET',
-      pattern: '/subscriptions/{subscription}/resourceGroups/{group}',
-      answer: (_request, { group = '' }) =>
-        ok({
-          id: `/subscriptions/${cloud.options.subscriptionId}/resourceGroups/${group}`,
-          name: group,
-          type: 'Microsoft.Resources/resourceGroups',
-          location: cloud.options.region,
-          tags: {},
-          properties: { provisioningState: 'Succeeded' },
-        }),
-    },
     {
       method: 'GET',
       pattern: base,
@@ -114,11 +102,10 @@ export function clusterRow(cloud: Cloud): JsonObject {
   };
 }
 
-/** The one tenant of the double. */
-const TENANT = '00000000-0000-4000-8000-00000000000a';
-
-function renderCluster(cloud: Cloud): JsonObject {
-  const { clusterName, clusterResourceGroup, region, kubernetesVersion, resourceGroup } = cloud.options;
+/** The managed cluster as ARM shows it. */
+export function renderCluster(cloud: Cloud): JsonObject {
+  const { clusterName, clusterResourceGroup, region, kubernetesVersion, resourceGroup, cluster } = cloud.options;
+  const isPlain = cluster === 'plain';
   return {
     id: cloud.idOf(TYPE, clusterResourceGroup, clusterName),
     name: clusterName,
@@ -146,7 +133,8 @@ function renderCluster(cloud: Cloud): JsonObject {
           osSKU: 'Ubuntu',
           orchestratorVersion: kubernetesVersion,
           provisioningState: 'Succeeded',
-          vnetSubnetID: networkIds(cloud).subnet,
+          // AKS does not say of a network that it made itself.
+          ...(isPlain ? {} : { vnetSubnetID: networkIds(cloud).subnet }),
         },
       ],
       networkProfile: {
@@ -163,8 +151,13 @@ function renderCluster(cloud: Cloud): JsonObject {
       identityProfile: {
         kubeletidentity: kubeletIdentity(cloud.options),
       },
-      oidcIssuerProfile: { enabled: true, issuerURL: `https://${region}.oic.prod-aks.azure.com/sandbox/` },
-      securityProfile: { workloadIdentity: { enabled: true } },
+      ...(isPlain
+        ? { oidcIssuerProfile: { enabled: false }, securityProfile: {} }
+        : {
+            oidcIssuerProfile: { enabled: true, issuerURL: `https://${region}.oic.prod-aks.azure.com/sandbox/` },
+            securityProfile: { workloadIdentity: { enabled: true } },
+          }),
+      ...cloud.clusterProperties,
     },
   };
 }

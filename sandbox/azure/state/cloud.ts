@@ -47,6 +47,10 @@ export class Cloud {
   readonly known = new Set<string>();
   /** Planned maintenance of the managed cluster, by name in lower case, as it is shown. */
   readonly maintenance = new Map<string, JsonObject>();
+  /** Resource groups that were made here, by name in lower case, as they are shown. */
+  readonly groups = new Map<string, JsonObject>();
+  /** Properties of the managed cluster that were said otherwise than it began with. */
+  clusterProperties: JsonObject = {};
   /** May be replaced while the double runs. */
   quota: Quota;
   faults: FaultRates;

@@ -90,6 +90,8 @@ export interface AzureOptions {
   /** Kubeconfig that `listClusterUserCredential` hands out. */
   readonly kubeconfig: string;
   readonly kubernetesVersion: string;
+  /** `ready`: it has all that Nodewright asks of a cluster; `plain`: as `az aks create` makes it with nothing said. */
+  readonly cluster: 'ready' | 'plain';
   /** Ids of user-assigned identities that exist beside the cluster's kubelet identity. */
   readonly identities: ReadonlyArray<string>;
   readonly latency: Latency;
@@ -189,6 +191,7 @@ export const azureDefaults = {
   clusterId: '12345678',
   kubeconfig: '',
   kubernetesVersion: '1.36.3',
+  cluster: 'ready',
   identities: [],
   latency: quickLatency,
   quota: {

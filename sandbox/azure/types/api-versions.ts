@@ -16,6 +16,12 @@ const NETWORK = ['2024-05-01', '2024-10-01', '2025-07-01', '2025-09-01', '2026-0
  * line, 2026-08), and a few of Azure's older ones. A new SDK with a new version is refused until it stands here.
  */
 const supported: ReadonlyArray<Supported> = [
+  // At the end of whatever they are about.
+  {
+    path: /\/providers\/Microsoft\.Authorization\/\w+/i,
+    type: 'roleAssignments',
+    versions: ['2015-07-01', '2018-05-01-preview', '2022-04-01', '2022-05-01-preview'],
+  },
   { path: /\/providers\/Microsoft\.Compute\/virtualMachines\b/i, type: 'virtualMachines', versions: COMPUTE },
   { path: /\/locations\/[^/]+\/virtualMachines$/i, type: 'virtualMachines', versions: COMPUTE },
   { path: /\/locations\/[^/]+\/usages$/i, type: 'locations/usages', versions: COMPUTE },

@@ -13,6 +13,7 @@ export interface TypeTrees {
   readonly cluster: TypeTree;
   readonly maintenance: TypeTree;
   readonly resourceGroup: TypeTree;
+  readonly roleAssignment: TypeTree;
 }
 
 let kept: TypeTrees | null = null;
@@ -38,5 +39,6 @@ function readAll(folder: string): TypeTrees {
     cluster: readTypeTree(folder, 'ContainerService.managedClusters@2026-05-01'),
     maintenance: readTypeTree(folder, 'ContainerService.managedClusters.maintenanceConfigurations@2026-05-01'),
     resourceGroup: readTypeTree(folder, 'Resources.resourceGroups@2025-04-01'),
+    roleAssignment: readTypeTree(folder, 'Authorization.roleAssignments@2022-04-01'),
   };
 }

@@ -584,18 +584,38 @@ describe('asked through az', () => {
     // Another cluster's id would not mend it.
     [
       '/usages',
-      "ERROR: Not Found({'error':{'code':'ResourceNotFound'}})",
-      'cannot read quota: there is no such resource: az says "ERROR: Not Found(',
+      'ERROR: Not Found({"error":{"code":"ResourceNotFound","message":"The resource is not there."}})',
+      'cannot read quota: there is no such resource: az says "ResourceNotFound: The resource is not there."',
     ],
     [
       '/usages',
       'The command failed with an unexpected error. Here is the traceback:\nTraceback (most recent call last):\n  File "x.py", line 1, in <module>\nConnectionError: connection reset by peer\nTo check existing issues, please visit: https://github.com/Azure/azure-cli/issues\n',
-      'cannot read quota: az says "ConnectionError: connection reset by peer"',
+      'cannot read quota: the connection to Azure broke (az says "ConnectionError: connection reset by peer"): look at the network, then run it again',
     ],
     [
       '/usages',
       'ERROR: The service is having a bad day',
       'cannot read quota: az says "ERROR: The service is having a bad day"',
+    ],
+    [
+      '/usages',
+      'ERROR: {"code": "Conflict", "message": "Another operation is in progress."}\n',
+      'cannot read quota: az says "Conflict: Another operation is in progress."',
+    ],
+    [
+      '/usages',
+      "ERROR: Operation returned an invalid status 'OK'",
+      'cannot read quota: Azure has begun it, and it failed there',
+    ],
+    [
+      '/usages',
+      'ERROR: (Conflict) Another operation is in progress.\nCode: Conflict\n',
+      'cannot read quota: az says "Conflict: Another operation is in progress."',
+    ],
+    [
+      '/usages',
+      'ERROR: Too Many Requests({"error":{"code":"TooManyRequests","message":"The limit is reached."}})',
+      'cannot read quota: Azure takes no more requests of yours for now (az says "TooManyRequests: The limit is reached."): wait a minute, then run it again',
     ],
   ] as const)('what az refuses gets one sentence with the way to mend it: %s %s', ([ending, message, said]) => {
     let thrown = '';

@@ -141,7 +141,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
   test('names each by what the deployment has told', () => {
     const lines = renderRemoval(all);
     const scopes = lines.flatMap(
-      (line) => /^az role assignment delete --assignee functions --scope (\S+)/.exec(line)?.[1] ?? [],
+      (line) => /^az role assignment delete --assignee-object-id functions --scope (\S+)/.exec(line)?.[1] ?? [],
     );
     expect(scopes).toEqual([
       `${subscription}/resourceGroups/MC_nodes`,

@@ -69,10 +69,10 @@ const changing =
 const cases: ReadonlyArray<readonly [string, World, Parameters<typeof type>[1], number, string]> = [
   [
     'an az that is too old',
-    ready({ azVersion: '2.59.0' }),
+    ready({ azVersion: '2.67.1' }),
     optionsOf(),
     2,
-    'the Azure CLI is 2.59.0, and 2.60 is needed: run az upgrade',
+    'the Azure CLI is 2.67.1, and 2.68 is needed: run az upgrade',
   ],
   [
     'another subscription',

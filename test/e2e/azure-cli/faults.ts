@@ -1,0 +1,135 @@
+import type { OrderedFault } from '../../../sandbox/azure/limits/ordered-fault.ts';
+import type { Rng } from '../../../sandbox/base/rng.ts';
+import type { OpenAzure, Request } from '../../kit/azure-cli/open-azure.ts';
+
+/** What goes wrong with one request. */
+export type FaultKind = (typeof KINDS)[number];
+
+export const KINDS = ['403', '404', '409', '429', '500', 'failed operation', 'connection cut'] as const;
+
+/** One request, and what goes wrong with it. */
+export interface FaultCase {
+  readonly method: string;
+  /** Its path up to what changes from one run to the next, after its host where that is not Resource Manager's. */
+  readonly place: string;
+  readonly kind: FaultKind;
+}
+
+/** What the double says of the fault, in the form that Azure has for it. */
+const REFUSALS: Readonly<Record<string, { readonly status: number; readonly code: string; readonly message: string }>> =
+  {
+    '403': {
+      status: 403,
+      code: 'AuthorizationFailed',
+      message:
+        "The client 'x' with object id 'y' does not have authorization to perform action 'Microsoft.Double/refused/action' over scope '/subscriptions/x' or the scope is invalid. If access was recently granted, please refresh your credentials.",
+    },
+    '404': { status: 404, code: 'ResourceNotFound', message: "The Resource 'double/refused' was not found." },
+    '409': { status: 409, code: 'Conflict', message: 'Another double/refused operation is in progress.' },
+    '429': { status: 429, code: 'TooManyRequests', message: 'The double/refused limit is reached.' },
+    '500': { status: 500, code: 'InternalServerError', message: 'The double/refused server has failed.' },
+  };
+
+/** What of the fault has to be told, whatever az makes of it. */
+export const TOLD: Readonly<Record<FaultKind, RegExp>> = {
+  '403': /Microsoft\.Double\/refused|403|Forbidden|AuthorizationFailed/,
+  '404': /double\/refused|404|NotFound|Not Found/i,
+  '409': /double\/refused|409|Conflict|ongoing/i,
+  '429': /double\/refused|429|Too ?Many ?Requests/i,
+  '500': /double\/refused|500|Internal ?Server ?Error/i,
+  'failed operation': /double\/refused|unhealthy|failed/i,
+  'connection cut': /[Cc]onnection|closed|reset|EOF|aborted|ECONNRESET|fetch failed|proxy/,
+};
+
+/** az tries three times more by itself what it takes for a passing fault: it is to see that there is no passing. */
+const MORE_THAN_AZ_TRIES = 5;
+
+/** Lets it happen from now on. The answer ends it, and says whether it has happened. */
+export function arm({ azure, cut }: OpenAzure, { method, place, kind }: FaultCase): () => boolean {
+  const isWhole = !place.endsWith('/');
+  const order = (times: number, fault: OrderedFault['fault']): void =>
+    azure.orderFault({ method, pathContains: place, isWhole, times, fault });
+  const count = (): number => Object.values(azure.counters().faults).reduce((sum, one) => sum + one, 0);
+  const before = count();
+  const clear = (): boolean => {
+    azure.heal();
+    return count() > before;
+  };
+  const refusal = REFUSALS[kind];
+  if (refusal !== undefined) {
+    const isRetried = kind === '429' || kind === '500';
+    order(isRetried ? MORE_THAN_AZ_TRIES : 1, { kind: 'refuse', ...refusal, retryAfterSeconds: isRetried ? 1 : null });
+    return clear;
+  }
+  if (kind === 'failed operation') {
+    order(1, {
+      kind: 'failedOperation',
+      code: 'DoubleFailed',
+      message: 'What the double/refused operation makes has failed.',
+    });
+    return clear;
+  }
+  // While the answer is under way, with the work done.
+  order(1, { kind: 'slow', ms: CUT_AFTER_MS * 4 });
+  const watch = setInterval(() => {
+    if (count() === before) return;
+    clearInterval(watch);
+    setTimeout(cut, CUT_AFTER_MS);
+  }, 20);
+  return () => {
+    clearInterval(watch);
+    return clear();
+  };
+}
+
+const CUT_AFTER_MS = 100;
+
+/** Requests that begin something which goes on after the answer. */
+const BEGINS = [
+  /^PUT .*\/managedClusters\/[^/]+$/,
+  /^PUT .*\/deployments\/[^/]+$/,
+  /^POST .*\/runCommand$/,
+  /^POST .*\/scheduleRun$/,
+];
+
+/** Every request of a run once, with everything that can go wrong with it. */
+export function casesOf(requests: ReadonlyArray<Request>): ReadonlyArray<FaultCase> {
+  const asked = requests
+    .filter(({ host }) => host !== 'login.microsoftonline.com')
+    .map((request) => ({ method: request.method, place: placeOf(request) }));
+  const seen = new Set<string>();
+  return asked.flatMap(({ method, place }) => {
+    const key = `${method} ${place}`;
+    if (seen.has(key)) return [];
+    seen.add(key);
+    const kinds = KINDS.filter((kind) => kind !== 'failed operation' || BEGINS.some((pattern) => pattern.test(key)));
+    return kinds.map((kind) => ({ method, place, kind }));
+  });
+}
+
+function placeOf({ host, path }: Request): string {
+  const [plain = ''] = path.split('?');
+  const place = host === 'management.azure.com' ? plain : `/${host}${plain}`;
+  // Ids that are drawn anew: the part before them says enough.
+  return place.replace(
+    /(operationresults|operationStatuses|commandResults|roleAssignments|source|runs|logs)\/.*$/,
+    '$1/',
+  );
+}
+
+/** A fair part of the cases: of each kind as many as of the others, each at another place in the run. */
+export function drawCases(all: ReadonlyArray<FaultCase>, count: number, rng: Rng): ReadonlyArray<FaultCase> {
+  return Array.from({ length: count }, (_, index) => {
+    const kind = KINDS[index % KINDS.length];
+    const ofKind = all.filter((one) => one.kind === kind);
+    // The run is cut into as many parts as there are draws, so that they are spread over it.
+    const from = Math.floor((index * ofKind.length) / count);
+    const to = Math.max(from + 1, Math.floor(((index + 1) * ofKind.length) / count));
+    return ofKind[from + rng.below(to - from)];
+  }).flatMap((one) => one ?? []);
+}
+
+/** As a line of a report, and as `AZURE_CLI_FAULTS` takes it. */
+export function renderCase({ method, place, kind }: FaultCase): string {
+  return `${kind} for ${method} ${place}`;
+}
