@@ -175,7 +175,8 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
   const [first] = candidates;
   if (decision === null || first === undefined) return;
   const pools = candidates.map(poolOfNode).filter((name) => name !== '');
-  if (replacements > 0) {
+  // What Azure has no capacity for is passed over by the next plan; a NodePool that paused for it would keep what is empty, too.
+  if (replacements > begun.unavailable.length) {
     await noteFailure(ports, pools, decision);
     await haltFailed(ports, gathered, begun);
   }

@@ -15,6 +15,7 @@ import { tellDenied } from '../tell/tell-denied.ts';
 import { type Draft, commit, draftOf } from '../claims/draft.ts';
 import { initialize } from './join/initialize.ts';
 import { launch } from './launch/launch.ts';
+import { noteUnavailable } from './launch/note-unavailable.ts';
 import { awaitPlanned, isForMovers, openNode, withoutReservation } from './join/open-node.ts';
 import { releaseNode } from './join/release-node.ts';
 import {
@@ -307,6 +308,7 @@ async function giveUp(
 ): Promise<FollowOutcome> {
   const { machine, refusal, reason, message } = failed;
   if (refusal !== null) {
+    await noteUnavailable(ports, claim);
     const { instanceType, zone, capacityType } = machine;
     const offering = { instanceType, zone, capacityType, price: UNPRICED };
     await ports.catalogs.refuse([

@@ -18,6 +18,8 @@ export interface Begun {
   readonly candidates: ReadonlyArray<Candidate>;
   /** Claims that have to be initialized before. */
   readonly replacements: ReadonlyArray<string>;
+  /** Those of them that Azure had no capacity for: nothing was made, and it says nothing about the NodePool. */
+  readonly unavailable: ReadonlyArray<string>;
   /** When the last of them was marked, milliseconds since the epoch. */
   readonly sinceMs: number;
 }
@@ -39,7 +41,7 @@ export function begunIn(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): Readonl
   return [...byDecision].map(([decision, own]) => ({
     decision,
     candidates: own,
-    replacements: [...new Set(own.flatMap(({ claim }) => replacementsOf(claim)))],
+    ...replacementsOfAll(own.map(({ claim }) => claim)),
     sinceMs: Math.max(...own.map(({ claim }) => changedMs(claim, 'DisruptionReason'))),
   }));
 }
@@ -55,9 +57,19 @@ export function areSlow(begun: ReadonlyArray<Begun>, now: number): boolean {
   return begun.every(({ sinceMs }) => now >= sinceMs + SLOW_MS);
 }
 
+function replacementsOfAll(claims: ReadonlyArray<NodeClaim>): Pick<Begun, 'replacements' | 'unavailable'> {
+  const replacements = new Set(claims.flatMap(replacementsOf));
+  const refused = claims.flatMap(({ metadata }) => namesIn(metadata.annotations?.[markKey.replacementUnavailable]));
+  return { replacements: [...replacements], unavailable: [...replacements.intersection(new Set(refused))] };
+}
+
 /** Names of the claims that were launched in place of one that goes; none where nothing was launched for it. */
 export function replacementsOf({ metadata }: NodeClaim): ReadonlyArray<string> {
-  return (metadata.annotations?.[markKey.replacedBy] ?? '').split(',').filter(Boolean);
+  return namesIn(metadata.annotations?.[markKey.replacedBy]);
+}
+
+function namesIn(list: string | undefined): ReadonlyArray<string> {
+  return (list ?? '').split(',').filter(Boolean);
 }
 
 /** The nodes as they would be without the mark, to judge them anew. */

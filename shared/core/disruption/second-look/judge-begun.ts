@@ -137,13 +137,17 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   const failed = gone + starting;
   // Where some have come, those nodes stay whose pods were to go to the others.
   const isWhole = !isDivisible(one) || failed === own.length;
-  if (gone > 0 && isWhole) return { kind: 'take-back', why: 'a replacement has failed', failed };
+  if (gone > 0 && isWhole) return { kind: 'take-back', why: whyFailed(one, failed), failed };
   if (failed === 0) return { kind: 'come', failed };
   if (now < one.sinceMs + REPLACED_MS)
     return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed };
   return isWhole
     ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed }
     : { kind: 'come', failed };
+}
+
+function whyFailed({ unavailable }: Begun, failed: number): string {
+  return failed > unavailable.length ? 'a replacement has failed' : 'Azure has no capacity for a replacement';
 }
 
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
@@ -175,7 +179,7 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   }
   if (claims.length > 0) {
     const because = nodesOf(claims.flatMap(({ pods }) => pods));
-    const why = failed > 0 ? 'a replacement has failed' : 'its pods would need one more new node';
+    const why = failed > 0 ? whyFailed(one, failed) : 'its pods would need one more new node';
     return { kind: 'take-back', why, failed, because };
   }
   const ready = initializedNodes(provisioning.cluster);
