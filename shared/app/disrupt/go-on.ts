@@ -147,7 +147,8 @@ async function secondLook(ports: Ports, gathered: Gathered, halted: DisruptionPo
   return {
     input: disruptionInput(ports, input, halted),
     now: instant(ports.now()),
-    seenMs: Math.max(snapshot.takenAtMs, held ?? 0),
+    // Nobody has seen what is to come: a clock that is ahead would have a node go on a view from before it was marked.
+    seenMs: Math.min(Math.max(snapshot.takenAtMs, held ?? 0), ports.now()),
     currency: ports.catalogs.currency,
     planFor: (asked) => makePlan(ports, gathered, asked).plan,
   };

@@ -1,8 +1,12 @@
 import { annotation } from '../../contract/names.ts';
+import { parseGoDuration } from '../../kubernetes/text/go-duration.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 
 /** What was taken back this long ago says nothing of what there is now. Karpenter has no figure; new plans avoid its offering as long. */
 export const EVICTION_COUNTS_MS = 10 * 60_000;
+
+/** How long pods wait to hear which machine is made for them. A plan takes seconds; one that has not come then may never. */
+export const NAMED_WITHIN_MS = 30_000;
 
 /** The claims of machines that Azure takes back and that are on their way out. */
 export function interruptedAmong(claims: ReadonlyArray<NodeClaim>): ReadonlyArray<NodeClaim> {
@@ -27,10 +31,16 @@ export function isInterrupted({ metadata }: NodeClaim): boolean {
   return metadata.annotations?.[annotation.interruption] !== undefined;
 }
 
-/** By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. */
-export function deadlineOf({ metadata }: NodeClaim): number | null {
+/**
+ * By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. No later than its own limit on its drain,
+ * counted from its deletion, whatever clock has written it.
+ */
+export function deadlineOf({ metadata, spec }: NodeClaim): number | null {
   const atMs = Date.parse(metadata.annotations?.[annotation.terminationTimestamp] ?? '');
-  return Number.isNaN(atMs) ? null : atMs;
+  const deletedMs = Date.parse(metadata.deletionTimestamp ?? '');
+  const ownMs = deletedMs + (parseGoDuration(spec.terminationGracePeriod ?? '') ?? Number.NaN);
+  if (Number.isNaN(atMs)) return null;
+  return Number.isNaN(ownMs) ? atMs : Math.min(atMs, ownMs);
 }
 
 /** What the pool of an interrupted machine asks for its pods. */

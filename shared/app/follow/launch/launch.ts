@@ -24,7 +24,7 @@ import { type Attempt, tryInTurn } from './try-in-turn.ts';
 
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
 export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
-  const untilMs = putOffUntilMs(claim);
+  const untilMs = putOffUntilMs(claim, ports.now());
   // The hint that was put off comes then. Who looks earlier, such as a sweep, would lengthen what Azure asks for.
   if (untilMs !== null && ports.now() < untilMs)
     return { kind: 'wait', for: 'Azure, which throttles', lookAgainMs: null };
