@@ -46,7 +46,8 @@ interface OutboxOptions {
 }
 
 const firstRetryMs = 200;
-const longestRetryMs = 15_000;
+/** What waits does so long at most when the queue is back. */
+const longestRetryMs = 5_000;
 
 /** A short fixed-length text for ids: names may be longer than a message id may be (128). */
 function digest(text: string): string {

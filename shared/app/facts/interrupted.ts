@@ -1,4 +1,5 @@
 import { annotation } from '../../contract/names.ts';
+import { isAhead } from '../../core/quantity/told-time.ts';
 import { parseGoDuration } from '../../kubernetes/text/go-duration.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 
@@ -32,15 +33,16 @@ export function isInterrupted({ metadata }: NodeClaim): boolean {
 }
 
 /**
- * By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. No later than its own limit on its drain,
- * counted from its deletion, whatever clock has written it.
+ * By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. Where no notice says it, that is its own
+ * limit on its drain, counted from its deletion: what a clock that is far ahead has written of it is not believed.
  */
-export function deadlineOf({ metadata, spec }: NodeClaim): number | null {
+export function deadlineOf(claim: NodeClaim): number | null {
+  const { metadata, spec } = claim;
   const atMs = Date.parse(metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+  if (Number.isNaN(atMs)) return null;
   const deletedMs = Date.parse(metadata.deletionTimestamp ?? '');
   const ownMs = deletedMs + (parseGoDuration(spec.terminationGracePeriod ?? '') ?? Number.NaN);
-  if (Number.isNaN(atMs)) return null;
-  return Number.isNaN(ownMs) ? atMs : Math.min(atMs, ownMs);
+  return isAhead(atMs, ownMs) && !isInterrupted(claim) ? ownMs : atMs;
 }
 
 /** What the pool of an interrupted machine asks for its pods. */

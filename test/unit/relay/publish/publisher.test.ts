@@ -156,6 +156,21 @@ describe('the publisher', () => {
     expect(take()).toEqual(['published 1-4']);
   });
 
+  test('a snapshot that could not be written for minutes is written within 2.5 s when it can', async () => {
+    const { publisher, state, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.outcome = () => {
+      throw new Error('the storage account is away');
+    };
+    change('urgent');
+    await pass(180_000);
+    take();
+    state.outcome = () => ({ kind: 'published' });
+    await pass(2_500);
+    expect(take()).toEqual([expect.stringMatching(/^published 1-/)]);
+  });
+
   test('superseded by a later term, it says so and keeps its changes for its next term', async () => {
     const { publisher, state, take, change } = open();
     publisher.reconsider();

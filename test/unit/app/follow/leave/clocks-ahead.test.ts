@@ -47,3 +47,17 @@ test('its terminationGracePeriod ends as long after its deletion as it says', as
   await look();
   expect(isTold()).toBe(true);
 });
+
+test('but a notice that leaves it longer than that counts', async () => {
+  const { look, isTold, clock } = leaving(
+    {
+      'karpenter.sh/nodeclaim-termination-timestamp': new Date(START + 600_000).toISOString(),
+      'nodewright.dev/interruption': 'redeploy by x',
+    },
+    { terminationGracePeriod: '1m' },
+    { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } },
+  );
+  clock.advance(120_000);
+  await look();
+  expect(isTold()).toBe(false);
+});
