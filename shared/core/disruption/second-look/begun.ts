@@ -3,6 +3,7 @@ import { markKey } from '../../../kubernetes/marks.ts';
 import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { machinesOf } from '../../present/existing-capacity.ts';
+import { parseTimestamp } from '../../quantity/utc-time.ts';
 import { changedMs, says } from '../candidates/claim-conditions.ts';
 
 /** A node and its claim. */
@@ -78,6 +79,22 @@ export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun):
   return nodes.map((node) =>
     own.has(node.metadata.name) ? { ...node, spec: { ...node.spec, taints: otherTaints(node) } } : node,
   );
+}
+
+/**
+ * The claims as they were when they were marked, where pods have come or gone since: nobody comes to a closed node, and one that pods have
+ * left is no less to be removed. Who had come all the same runs on it, and is judged as any other.
+ */
+export function asMarked(claims: ReadonlyArray<NodeClaim>, { candidates, sinceMs }: Begun): ReadonlyArray<NodeClaim> {
+  const own = new Set(candidates.map(({ claim }) => claim.metadata.name));
+  return claims.map((claim) => {
+    const { metadata, status } = claim;
+    const eventMs = parseTimestamp(status?.lastPodEventTime);
+    if (!own.has(metadata.name) || eventMs === null || eventMs < sinceMs) return claim;
+    const others = (status?.conditions ?? []).filter(({ type }) => type !== 'Consolidatable');
+    const { lastPodEventTime: _, ...before } = status ?? {};
+    return { ...claim, status: { ...before, conditions: [...others, { type: 'Consolidatable', status: 'True' }] } };
+  });
 }
 
 /** The nodes called `names` without the mark, and closed to new pods all the same: as they are until it is taken off. */

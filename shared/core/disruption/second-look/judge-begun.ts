@@ -17,7 +17,7 @@ import { poolsFor, type Pools } from '../candidates/pools.ts';
 import { FORCED_REASONS } from '../plan/disruption-plan.ts';
 import { renderKept } from '../plan/render-kept.ts';
 import { judgedRemoval, type AuditedRemoval } from '../sound-disruption.ts';
-import { candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { asMarked, candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
@@ -154,7 +154,10 @@ function whyFailed({ unavailable }: Begun, failed: number): string {
 function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const { input, now } = look;
   const { provisioning } = input;
-  const given = { ...input, provisioning: { ...provisioning, cluster: unmarked(provisioning.cluster, one) } };
+  const opened = unmarked(provisioning.cluster, one);
+  const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
+  const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened.nodeClaims, one) };
+  const given = { ...input, provisioning: { ...provisioning, cluster } };
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
   const held = whyHeld(one, nodes, look);
@@ -164,7 +167,6 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
   const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
-  const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
   const around = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
   const plan = look.planFor(isForced ? withoutArrivals(around, provisioning) : around);
   const { left, claims, homes } = homesOf(plan, uids);
