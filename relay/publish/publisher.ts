@@ -72,6 +72,8 @@ export class Publisher {
   #stamps = 0;
   #version: string | null = null;
   #isFailing = false;
+  /** Why pods were hinted at while nobody could read of them: they are once more when somebody can. Null: they were not. */
+  #owedHint: string | null = null;
   #isStopped = false;
   #isArming = false;
   #beatDueMs = 0;
@@ -146,6 +148,7 @@ export class Publisher {
     this.#term = null;
     this.#version = null;
     this.#waiting.clear();
+    this.#owedHint = null;
     this.#options.outbox.clear();
     clearTimeout(this.#timer);
   }
@@ -239,6 +242,8 @@ export class Publisher {
     this.#retry.reset();
     this.#isFailing = false;
     this.#version = version;
+    if (this.#owedHint !== null) this.hint({ kind: 'pods', reason: this.#owedHint, delayMs: 0 });
+    this.#owedHint = null;
     const tookMs = now() - startedMs;
     this.#earliestMs = Math.max(startedMs + this.#options.timing.leastMs, now() + tookMs * (shareOfTime - 1));
   }
@@ -260,6 +265,7 @@ export class Publisher {
       if (one.dueMs > now() || this.#isHeld(one)) continue;
       this.#waiting.delete(key);
       const { hint } = one;
+      if (hint.kind === 'pods' && this.#isFailing) this.#owedHint = hint.reason;
       if (hint.kind === 'pods') outbox.addPods(hint.reason, this.#isFailing ? null : this.#version, stamp);
       else if (hint.kind === 'pod-event') outbox.addPodEvent(hint.claim, hint.atMs, stamp);
       else outbox.addObject(hint.object, hint.reason, stamp);
