@@ -47,7 +47,8 @@ interface OutboxOptions {
 }
 
 const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 15_000;
+/** What waits does so long at most when the queue is back. */
+const LONGEST_RETRY_MS = 5_000;
 
 /** Makes an empty outbox that sends by itself. */
 export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxOptions): Outbox {

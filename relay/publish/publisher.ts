@@ -21,7 +21,8 @@ export const publishTiming: PublishTiming = { leastMs: 200, lazyMs: 1_500, heart
 const SHARE_OF_TIME = 5;
 
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
+/** Pods wait so long at most when the storage is back; a cluster that changes is published twelve times as often. */
+const LONGEST_RETRY_MS = 2_500;
 
 /** What a publisher works with. */
 export interface PublisherOptions {
@@ -71,6 +72,8 @@ export class Publisher {
   #stamps = 0;
   #version: string | null = null;
   #isFailing = false;
+  /** Why pods were hinted at while nobody could read of them: they are once more when somebody can. Null: they were not. */
+  #owedHint: string | null = null;
   #isStopped = false;
   #isArming = false;
   #beatDueMs = 0;
@@ -145,6 +148,7 @@ export class Publisher {
     this.#term = null;
     this.#version = null;
     this.#waiting.clear();
+    this.#owedHint = null;
     this.#options.outbox.clear();
     clearTimeout(this.#timer);
   }
@@ -238,6 +242,8 @@ export class Publisher {
     this.#retry.reset();
     this.#isFailing = false;
     this.#version = version;
+    if (this.#owedHint !== null) this.hint({ kind: 'pods', reason: this.#owedHint, delayMs: 0 });
+    this.#owedHint = null;
     const tookMs = now() - startedMs;
     this.#earliestMs = Math.max(startedMs + this.#options.timing.leastMs, now() + tookMs * (SHARE_OF_TIME - 1));
   }
@@ -259,6 +265,7 @@ export class Publisher {
       if (one.dueMs > now() || this.#isHeld(one)) continue;
       this.#waiting.delete(key);
       const { hint } = one;
+      if (hint.kind === 'pods' && this.#isFailing) this.#owedHint = hint.reason;
       if (hint.kind === 'pods') outbox.addPods(hint.reason, this.#isFailing ? null : this.#version, stamp);
       else if (hint.kind === 'pod-event') outbox.addPodEvent(hint.claim, hint.atMs, stamp);
       else outbox.addObject(hint.object, hint.reason, stamp);

@@ -60,6 +60,7 @@ const written = {
   /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
   noticed: 'nodewright.dev/noticed',
   disruption: markKey.disruption,
+  replacementUnavailable: markKey.replacementUnavailable,
   givenUp: markKey.givenUp,
   createdFor: markKey.createdFor,
   /** On a NodeClaim whose pods wait for its replacement: until when that must have been named. */

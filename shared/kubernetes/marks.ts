@@ -4,6 +4,8 @@ export const markKey = {
   disruption: 'nodewright.dev/disruption',
   /** The NodeClaims launched for the pods of one that goes, separated by commas. */
   replacedBy: 'nodewright.dev/replaced-by',
+  /** On a NodeClaim to be removed: those of the NodeClaims launched for its pods that Azure had no capacity for, separated by commas. */
+  replacementUnavailable: 'nodewright.dev/replacement-unavailable',
   /** On a NodeClaim that replaces others: for which reason they go. Metrics count it. */
   createdFor: 'nodewright.dev/created-for',
   /** Why a NodeClaim is deleted that did not become a node, or lost its machine: the reason of its event. Metrics count it. */

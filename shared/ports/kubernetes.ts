@@ -24,6 +24,7 @@ export interface NodePod {
   readonly status?: {
     readonly phase?: string;
     readonly startTime?: string;
+    readonly nominatedNodeName?: string;
     readonly containerStatuses?: ReadonlyArray<{
       readonly restartCount?: number;
       readonly state?: { readonly waiting?: { readonly reason?: string } };

@@ -156,7 +156,8 @@ async function secondLook(ports: Ports, gathered: Gathered, halted: DisruptionPo
   return {
     input: disruptionInput(ports, input, halted),
     now: instant(ports.now()),
-    seenMs: Math.max(snapshot.takenAtMs, held ?? 0),
+    // Nobody has seen what is to come: a clock that is ahead would have a node go on a view from before it was marked.
+    seenMs: Math.min(Math.max(snapshot.takenAtMs, held ?? 0), ports.now()),
     currency: ports.catalogs.currency,
     planFor: (asked) => makePlan(ports, gathered, asked).plan,
   };
@@ -180,7 +181,8 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
   const [first] = candidates;
   if (decision === null || first === undefined) return;
   const pools = candidates.map(poolOfNode).filter((name) => name !== '');
-  if (replacements > 0) {
+  // What Azure has no capacity for is passed over by the next plan; a NodePool that paused for it would keep what is empty, too.
+  if (replacements > begun.unavailable.length) {
     await noteFailure(ports, pools, decision);
     await haltFailed(ports, gathered, begun);
   }

@@ -162,7 +162,8 @@ async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, w
   const { resourceVersion } = cleared.metadata;
   // A deadline was the removal's. What Azure says of the machine stays.
   const deadline = isInterrupted(cleared) ? {} : { [annotation.terminationTimestamp]: null };
-  const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null, ...deadline };
+  const { disruption, replacedBy, replacementUnavailable } = annotation;
+  const annotations = { [disruption]: null, [replacedBy]: null, [replacementUnavailable]: null, ...deadline };
   const patch = { metadata: { resourceVersion, annotations } };
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
   // Where it has gone meanwhile, the next try finds nothing to do.

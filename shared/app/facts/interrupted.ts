@@ -1,8 +1,13 @@
 import { annotation } from '../../contract/names.ts';
+import { isAhead } from '../../core/quantity/told-time.ts';
+import { parseGoDuration } from '../../kubernetes/text/go-duration.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 
 /** An eviction this long ago says nothing about capacity now. Karpenter has no figure; new plans avoid its offering as long. */
 export const EVICTION_COUNTS_MS = 10 * 60_000;
+
+/** How long pods wait to hear which machine is made for them. A plan takes seconds; one that has not come then may never. */
+export const NAMED_WITHIN_MS = 30_000;
 
 /** The claims of machines that Azure evicts and that are on their way out. */
 export function interruptedAmong(claims: ReadonlyArray<NodeClaim>): ReadonlyArray<NodeClaim> {
@@ -27,10 +32,17 @@ export function isInterrupted({ metadata }: NodeClaim): boolean {
   return metadata.annotations?.[annotation.interruption] !== undefined;
 }
 
-/** By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. */
-export function deadlineOf({ metadata }: NodeClaim): number | null {
+/**
+ * By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. Where no notice says it, that is its own
+ * limit on its drain, counted from its deletion: what a clock that is far ahead has written of it is not believed.
+ */
+export function deadlineOf(claim: NodeClaim): number | null {
+  const { metadata, spec } = claim;
   const atMs = Date.parse(metadata.annotations?.[annotation.terminationTimestamp] ?? '');
-  return Number.isNaN(atMs) ? null : atMs;
+  if (Number.isNaN(atMs)) return null;
+  const deletedMs = Date.parse(metadata.deletionTimestamp ?? '');
+  const ownMs = deletedMs + (parseGoDuration(spec.terminationGracePeriod ?? '') ?? Number.NaN);
+  return isAhead(atMs, ownMs) && !isInterrupted(claim) ? ownMs : atMs;
 }
 
 /** What the pool of an interrupted machine asks for its pods. */

@@ -4,9 +4,10 @@ import { isOwnClass } from '../../contract/own-class.ts';
 import { isDedicated } from '../../kubernetes/dedicated-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
+import { parsePast } from '../../core/quantity/told-time.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { LostRaceError, RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
-import { conditionOf, isTrue } from '../facts/conditions.ts';
+import { conditionOf, isTrue, type ConditionChange } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { alone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -15,6 +16,7 @@ import { tellDenied } from '../tell/tell-denied.ts';
 import { type Draft, commit, draftOf } from '../claims/draft.ts';
 import { initialize } from './join/initialize.ts';
 import { launch } from './launch/launch.ts';
+import { noteUnavailable } from './launch/note-unavailable.ts';
 import { awaitPlanned, isForMovers, openNode, withoutReservation } from './join/open-node.ts';
 import { releaseNode } from './join/release-node.ts';
 import {
@@ -27,6 +29,7 @@ import {
   transitionMs,
   writeStatus,
 } from '../claims/node-claim.ts';
+import { timelyClaim } from '../claims/timely-claim.ts';
 import type { FollowOutcome } from '../ports/follow-outcome.ts';
 import { noteDisruptable } from './judge/disruptable.ts';
 import { followNodeClass } from './definitions/node-class.ts';
@@ -71,9 +74,10 @@ export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedO
 }
 
 async function followNodeClaim(ports: Ports, name: string, podEventMs: number | null): Promise<FollowOutcome> {
-  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  if (claim === null) return releaseNode(ports, name);
-  if (!isOwnClass(claim.spec.nodeClassRef)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
+  const read = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  if (read === null) return releaseNode(ports, name);
+  if (!isOwnClass(read.spec.nodeClassRef)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
+  const claim = await timelyClaim(ports, read);
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(ports, claim);
   return isTrue(claim.status?.conditions, 'Launched')
     ? followLaunched(ports, await ensureFinalizer(ports, claim), podEventMs)
@@ -221,7 +225,8 @@ async function followRegistered(
  */
 function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolean {
   if (isTrue(claim.status?.conditions, 'Initialized') || isReadyNode(status?.conditions)) return false;
-  const changedMs = Date.parse(conditionOf(status?.conditions, 'Ready')?.lastTransitionTime ?? '') || 0;
+  // By the node's own clock.
+  const changedMs = parsePast(conditionOf(status?.conditions, 'Ready')?.lastTransitionTime, ports.now()) ?? 0;
   return ports.now() > Math.max(transitionMs(claim, 'Registered'), changedMs) + REGISTRATION_TIMEOUT_MS;
 }
 
@@ -284,12 +289,45 @@ function hadNode({ status }: NodeClaim): boolean {
  * from when it was first missed, and plans that count on its room as long.
  */
 async function awaitReturn(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
-  const sinceMs = isTrue(claim.status?.conditions, 'Registered') ? ports.now() : transitionMs(claim, 'Registered');
-  if (ports.now() > sinceMs + REGISTRATION_TIMEOUT_MS) {
-    return fail(ports, claim, 'RegistrationTimeout', 'its node disappeared and did not return within 15 minutes');
-  }
-  await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });
+  const told = 'its node disappeared and did not return within 15 minutes';
+  if (isMissedTooLong(ports, claim)) return fail(ports, claim, 'RegistrationTimeout', told);
+  if (await cannotSayMissed(ports, claim, NODE_NOT_FOUND)) return fail(ports, claim, 'RegistrationTimeout', told);
   return { kind: 'wait', for: 'its node to come back', lookAgainMs: ports.now() + LOOK_MAX_MS };
+}
+
+/** Has a node of its own been missed for as long as a new one may take? The claim says so from when it was first missed. */
+function isMissedTooLong(ports: Ports, claim: NodeClaim): boolean {
+  const isSaid = !isTrue(claim.status?.conditions, 'Registered');
+  return isSaid && ports.now() > transitionMs(claim, 'Registered') + REGISTRATION_TIMEOUT_MS;
+}
+
+/**
+ * Says on the claim that its node is missed. True where that is refused, and has been for as long as a node may take: the claim says all that
+ * time that it is registered, and this process remembers instead. Throws what refuses it until then.
+ */
+async function cannotSayMissed(ports: Ports, claim: NodeClaim, condition: ConditionChange): Promise<boolean> {
+  try {
+    await writeStatus(ports, claim, { conditions: [condition] });
+    return false;
+  } catch (error) {
+    if (!(error instanceof RefusedError) || !isMissedStill(ports, claim)) throw error;
+    return true;
+  }
+}
+
+const MINUTE_MS = 60_000;
+
+/** Who is refused is looked at every ten seconds, and each minute by the sweep: a process that has just begun has seen less. */
+const LOOKED_BACK_MIN = 20;
+const MISSED_MIN = REGISTRATION_TIMEOUT_MS / MINUTE_MS;
+
+/** Has this process missed the claim's node in so many of the last minutes? A node that came back in between was not missed then. */
+function isMissedStill({ told, now }: Ports, { metadata: { name, uid = name } }: NodeClaim): boolean {
+  const minute = Math.floor(now() / MINUTE_MS);
+  const keyOf = (one: number): string => `missed/${uid}/${one}`;
+  told.isNews(keyOf(minute), now(), LOOKED_BACK_MIN * MINUTE_MS);
+  const known = Array.from({ length: LOOKED_BACK_MIN }, (_, back) => told.isKnown(keyOf(minute - back), now()));
+  return known.filter(Boolean).length > MISSED_MIN;
 }
 
 /** Azure's reads may lag behind what it has accepted; a claim given up in the meantime would be bought twice. */
@@ -307,6 +345,7 @@ async function giveUp(
 ): Promise<FollowOutcome> {
   const { machine, refusal, reason, message } = failed;
   if (refusal !== null) {
+    await noteUnavailable(ports, claim);
     const { instanceType, zone, capacityType } = machine;
     const offering = { instanceType, zone, capacityType, price: UNPRICED };
     await ports.catalogs.refuse([
@@ -393,13 +432,10 @@ async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<
   }
   const message = `Node ${node.metadata.name} has providerID ${node.spec?.providerID ?? '(none)'}`;
   // One that was registered has as long as a new one, from when its node was first found to be another.
-  const sinceMs = isTrue(claim.status?.conditions, 'Registered') ? ports.now() : transitionMs(claim, 'Registered');
-  if (ports.now() > sinceMs + REGISTRATION_TIMEOUT_MS) {
+  const condition = { type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message } as const;
+  if (isMissedTooLong(ports, claim) || (await cannotSayMissed(ports, claim, condition))) {
     return fail(ports, claim, 'RegistrationTimeout', `no node of its own within 15 minutes: ${message}`);
   }
-  await writeStatus(ports, claim, {
-    conditions: [{ type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message }],
-  });
   return { kind: 'wait', for: 'a node with the right providerID', lookAgainMs: ports.now() + LOOK_MAX_MS };
 }
 

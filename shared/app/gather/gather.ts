@@ -4,6 +4,7 @@ import { isDedicated, dedicationIn } from '../../kubernetes/dedicated-taint.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../../core/model/device-templates.ts';
+import { cordoned } from '../../core/disruption/second-look/begun.ts';
 import type { Catalog } from '../../core/model/catalog.ts';
 import type { PodReference } from '../../core/model/plan.ts';
 import { namesRegional, zonalOnly } from '../../core/rules/placement-scope.ts';
@@ -26,6 +27,7 @@ import { withoutEvicted } from './without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { knownDecision } from './known-decision.ts';
+import { isShut, shutNodes } from './shut-nodes.ts';
 import { type SharingClaim, sharedPlaces } from './dedications.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -67,10 +69,11 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 /** The same, from a snapshot that has just been read. */
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
-  const { inFlight, heirs, kept, crowds } = await inFlightClaims(ports, snapshot);
+  const { inFlight, heirs, kept, crowds, shut } = await inFlightClaims(ports, snapshot);
   const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const nodePools = own.map((pool) => unlessDenied(ports, pool));
-  const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
+  const nodes = shut.size === 0 ? snapshot.nodes : cordoned(snapshot.nodes, shut);
+  const cluster = { ...snapshot, nodes, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
   const catalog = withoutEvicted(await readCatalog(ports, cluster), snapshot, ports.now());
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
@@ -131,6 +134,8 @@ interface InFlight extends Pick<Gathered, 'heirs' | 'kept'> {
   readonly inFlight: ReadonlyMap<string, InFlightClaim>;
   /** As of `ProvisioningInput`: what nodes hold back that go soon, or have just gone. */
   readonly crowds: ReadonlyMap<number, number>;
+  /** Nodes, by name, that nobody can be let in to: nothing is planned there. */
+  readonly shut: ReadonlySet<string>;
 }
 
 /** Claims whose planned pods are still theirs, with those pods, and with the successors of those that have moved. */
@@ -138,7 +143,10 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   const heirs = new Map<string, ReadonlyArray<string>>();
   const kept = new Map<string, KeptNode>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
-  const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
+  const shut = shutNodes(snapshot, nodes, ports.now());
+  const unsettled = snapshot.nodeClaims.filter(
+    (claim) => !isSettled(claim, nodes, ports.now()) && !shut.has(nodeNameOf(claim)),
+  );
   const decisions = await readDecisions(ports, unsettled, annotation.decision);
   const leaving = await readDecisions(ports, goneSoon(snapshot, ports.now()), annotation.disruption);
   const replacing = await readDecisions(ports, replacingSome(snapshot, ports.now()), annotation.decision);
@@ -170,7 +178,7 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   });
   const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
   const crowds = crowdsOf(snapshot, [...replacing.values(), ...leaving.values()]);
-  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds };
+  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds, shut };
 }
 
 /** Where the node is in use, and kept for pods that move; or cannot be opened, as a policy does not let it be written. */
@@ -183,11 +191,6 @@ function noteKept(
   if (node === null || value === null) return;
   const isForMovers = node.metadata.labels?.[label.initialized] === 'true' && movers > 0;
   if (isForMovers || isShut(claim)) kept.set(node.metadata.name, { claim, value });
-}
-
-/** Has it registered, and may not be written since? Its pods' tolerations can be. */
-function isShut({ status }: NodeClaim): boolean {
-  return isTrue(status?.conditions, 'Registered') && isTrue(status?.conditions, WRITE_DENIED);
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */

@@ -7,6 +7,8 @@ import { isWaiting, podsOfDedication } from './dedications.ts';
 import { knownDecision } from './known-decision.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { latestReadable } from './read-snapshot.ts';
+import { isTrue } from '../facts/conditions.ts';
+import { WRITE_DENIED } from '../tell/denied-condition.ts';
 import { eachAlone } from '../ports/in-parallel.ts';
 import { podKeyOf } from '../tell/pod-key.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -117,7 +119,8 @@ async function enterOrNominate(
   dedication: Pick<Dedication, 'value' | 'pods'>,
 ): Promise<Entered> {
   const entered = await enter(ports, claim, nodeName, dedication);
-  await nominate(ports, nodeName, entered.refused);
+  // A node that may not be opened is none that they get: nominated there, they would wait, and be planned for no more.
+  if (!isTrue(claim.status?.conditions, WRITE_DENIED)) await nominate(ports, nodeName, entered.refused);
   return entered;
 }
 
@@ -215,6 +218,21 @@ function isSame(a: Toleration, b: Toleration): boolean {
  */
 export async function nominate(ports: Ports, nodeName: string, planned: ReadonlyArray<PlannedPod>): Promise<void> {
   await eachAlone(planned, PODS_AT_ONCE, (pod) => nominateOne(ports, nodeName, pod));
+}
+
+/** Revokes what `nominate` has said of those that still wait: the node is not opened after all, and pods that are nominated are not planned for. */
+export async function nominateNoMore(
+  ports: Ports,
+  nodeName: string,
+  planned: ReadonlyArray<PlannedPod>,
+): Promise<void> {
+  await eachAlone(planned, PODS_AT_ONCE, async (one) => {
+    const pod = await ports.kubernetes.get('Pod', podKeyOf(one));
+    if (pod === null || !isStillWaiting(pod, one) || pod.status?.nominatedNodeName !== nodeName) return;
+    const { uid, resourceVersion } = pod.metadata;
+    const patch = { metadata: { uid, resourceVersion }, status: { nominatedNodeName: null } };
+    await ports.kubernetes.patchStatus('Pod', podKeyOf(one), patch);
+  });
 }
 
 async function nominateOne(ports: Ports, nodeName: string, planned: PlannedPod): Promise<void> {

@@ -24,19 +24,18 @@ export async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snap
     return ports.snapshots.list();
   }
   // A relay that has just begun publishes and sends hints before its first heartbeat.
-  const heardMs = Math.max(heartbeatMs ?? 0, publishedAtMs(snapshot, ports.now()));
+  const heardMs = Math.max(...[heartbeatMs, snapshot?.takenAtMs].map((told) => heardAtMs(told ?? 0, ports.now())));
   if (snapshot !== null && ports.now() - heardMs <= RELAY_SILENCE_MS) return snapshot;
   ports.log('relay-silent', { lastHeardMs: heardMs === 0 ? null : heardMs });
   return mayList ? ports.snapshots.list() : null;
 }
 
 /**
- * When the snapshot was taken, milliseconds since the epoch; 0 where nobody can say. The time is the relay's own: one whose clock is ahead
- * would keep us from listing for as long after its death.
+ * A sign of life of the relay, milliseconds since the epoch; 0 where nobody can say. By the relay's own clock, or the storage's: one that is
+ * ahead would keep us from listing for as long after its death.
  */
-function publishedAtMs(snapshot: Snapshot | null, nowMs: number): number {
-  const takenAtMs = snapshot?.takenAtMs ?? 0;
-  return takenAtMs > nowMs + RELAY_SILENCE_MS ? 0 : takenAtMs;
+function heardAtMs(toldMs: number, nowMs: number): number {
+  return toldMs > nowMs + RELAY_SILENCE_MS ? 0 : toldMs;
 }
 
 /** What the relay has published; null where that is nothing, or cannot be read: for who can do without. */

@@ -17,7 +17,14 @@ import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 import { tellDenied } from '../tell/tell-denied.ts';
 import { annotateClaim } from '../claims/annotate-claim.ts';
-import { deadlineOf, isPreempted, noticedAtMs, noticeOf, renderInterruption } from '../facts/interrupted.ts';
+import {
+  deadlineOf,
+  isPreempted,
+  noticedAtMs,
+  noticeOf,
+  renderInterruption,
+  NAMED_WITHIN_MS,
+} from '../facts/interrupted.ts';
 import { orRefused } from '../claims/or-refused.ts';
 
 /** What a notice says of a machine. */
@@ -47,9 +54,6 @@ function mayAwait(deadlineMs: number, nowMs: number): boolean {
 
 /** Objects told of at once. */
 const TOLD_AT_ONCE = 8;
-
-/** How long pods wait to hear which machine is made for them. A plan takes seconds; one that has not come then may never. */
-const NAMED_WITHIN_MS = 30_000;
 
 /** To tell the pods of a node takes a second; whoever dies meanwhile is followed by the same notice, or another, so much later. */
 const AT_IT_MS = 5_000;

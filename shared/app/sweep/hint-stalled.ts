@@ -1,4 +1,6 @@
 import type { FollowedObject } from '../../contract/messages/messages.ts';
+import { parsePast } from '../../core/quantity/told-time.ts';
+import { isUntimely } from '../claims/timely-claim.ts';
 import { digest } from '../../contract/digest.ts';
 import { annotation, finalizer, label } from '../../contract/names.ts';
 import { isOwnClass, isOwnPool } from '../../contract/own-class.ts';
@@ -86,7 +88,7 @@ function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): Re
     .filter((claim) => {
       const node = nodes?.get(nodeNameOf(claim)) ?? null;
       if (!isAtRest(claim, node)) return isStalled(claim, nowMs, node);
-      if (isItsTurn(claim, nowMs) || isBereft(claim)) return true;
+      if (isItsTurn(claim, nowMs) || isBereft(claim) || isUntimely(claim, nowMs)) return true;
       return isOverdue(claim, snapshot, nowMs) || isDriftUnseen(claim, snapshot);
     });
 }
@@ -133,13 +135,14 @@ const STILL_MS = 20_000;
 
 /** Not at rest, and nothing about it has changed for a while. */
 function isStalled(object: Followable, nowMs: number, node: Node | null = null): boolean {
-  return !isAtRest(object, node) && nowMs >= lastChangeMs(object) + STILL_MS;
+  return !isAtRest(object, node) && nowMs >= lastChangeMs(object, nowMs) + STILL_MS;
 }
 
-function lastChangeMs({ metadata, status }: Followable): number {
+/** By clocks that are right: what another says of the time to come would keep the object from being looked at until then. */
+function lastChangeMs({ metadata, status }: Followable, nowMs: number): number {
   const transitions = (status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime);
   const times = [metadata.creationTimestamp, metadata.deletionTimestamp, ...transitions];
-  return Math.max(0, ...times.map((time) => Date.parse(time ?? '') || 0));
+  return Math.max(0, ...times.map((time) => parsePast(time, nowMs) ?? 0));
 }
 
 /** A node that is kept for some is to be opened to all: in use as it is where it is kept for pods that move, nobody else says so. */

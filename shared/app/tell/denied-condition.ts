@@ -1,4 +1,5 @@
 import { harmless } from '../../contract/harmless.ts';
+import { parseUntil } from '../../core/quantity/told-time.ts';
 import type { Condition } from '../../kubernetes/manifest.ts';
 import type { Key, Kind, Refusal } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, conditionOf, putConditions, toTimestamp } from '../facts/conditions.ts';
@@ -36,7 +37,7 @@ export async function noteDenied(
   forMs: number,
 ): Promise<void> {
   await changeCondition(ports, about, (conditions, generation) => {
-    const againMs = Math.max(ports.now() + forMs, deniedUntilMs(conditions) ?? 0);
+    const againMs = Math.max(ports.now() + forMs, deniedUntilMs(conditions, ports.now()) ?? 0);
     return putConditions(conditions, [deniedCondition(why, againMs)], { generation, nowMs: ports.now() });
   });
 }
@@ -65,6 +66,9 @@ async function changeCondition(
 
 const AGAIN = 'Tried again from ';
 
+/** Nothing that is denied is left alone for longer at a time. */
+const DENIED_MAX_MS = 60 * 60_000;
+
 function deniedCondition({ reason, message }: Unwritten, againMs: number): ConditionChange {
   return { type: WRITE_DENIED, status: 'True', reason, message: `${AGAIN}${toTimestamp(againMs)}: ${message}` };
 }
@@ -86,11 +90,11 @@ export function failingBy(what: string, error: Error): Unwritten {
  * Until when what is denied is not tried, as the object says, milliseconds since the epoch; null where nothing is denied. What people read
  * is the only memory that all instances share.
  */
-export function deniedUntilMs(conditions: ReadonlyArray<Condition> | undefined): number | null {
+export function deniedUntilMs(conditions: ReadonlyArray<Condition> | undefined, nowMs: number): number | null {
   const denied = conditionOf(conditions, WRITE_DENIED);
   if (denied?.status !== 'True' || denied.message?.startsWith(AGAIN) !== true) return null;
   const end = denied.message.indexOf('Z', AGAIN.length) + 1;
-  return Date.parse(denied.message.slice(AGAIN.length, end)) || null;
+  return parseUntil(denied.message.slice(AGAIN.length, end), nowMs, DENIED_MAX_MS);
 }
 
 /** Is something denied of it, and not to be tried yet? Where it could not say so itself, this process may know. */
@@ -99,7 +103,7 @@ export function isDeniedStill(
   kind: Kind,
   { metadata: { name, namespace }, status }: Denied,
 ): boolean {
-  if (now() < (deniedUntilMs(status?.conditions) ?? 0)) return true;
+  if (now() < (deniedUntilMs(status?.conditions, now()) ?? 0)) return true;
   // What it says may be of before, and its status denied since.
   return told.isKnown(deniedKey({ kind, key: { name, namespace: namespace ?? null } }), now());
 }
@@ -113,7 +117,7 @@ interface Denied {
 /** The condition's type where its time has come, so that it is taken off; else none. */
 export function deniedNoMore(conditions: ReadonlyArray<Condition> | undefined, nowMs: number): ReadonlyArray<string> {
   const isShown = conditionOf(conditions, WRITE_DENIED) !== undefined;
-  return isShown && nowMs >= (deniedUntilMs(conditions) ?? 0) ? [WRITE_DENIED] : [];
+  return isShown && nowMs >= (deniedUntilMs(conditions, nowMs) ?? 0) ? [WRITE_DENIED] : [];
 }
 
 /** Policies quote what they look at, and may say anything. What to do comes after it, and an event has 1,024 characters. */

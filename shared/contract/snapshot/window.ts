@@ -35,7 +35,7 @@ export function pendingWindow(
   const pending = snapshot.pods.filter((pod) => isPending(snapshot, pod));
   if (pending.length === 0) return { kind: 'empty' };
   if (isSettled(snapshot, pending)) return { kind: 'settled' };
-  const untilMs = endOfBatch(snapshot, pending);
+  const untilMs = endOfBatch(snapshot, pending, nowMs);
   return nowMs < untilMs ? { kind: 'wait', untilMs } : { kind: 'elapsed' };
 }
 
@@ -47,8 +47,13 @@ function isPending(snapshot: Pick<Snapshot, 'shapes'>, pod: SnapshotPod): boolea
 function endOfBatch(
   snapshot: Pick<Snapshot, 'shapes' | 'owners' | 'takenAtMs'>,
   pending: ReadonlyArray<SnapshotPod>,
+  nowMs: number,
 ): number {
-  const newestFirst = pending.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+  // By the API server's clock. Who is in the snapshot was there when it was taken: else one that is ahead would keep all waiting for as long.
+  const cameMs = ({ createdAtMs }: SnapshotPod): number =>
+    createdAtMs > nowMs + BATCH_LONGEST_MS ? Math.min(createdAtMs, snapshot.takenAtMs) : createdAtMs;
+  const came = pending.map((pod) => ({ ...pod, createdAtMs: cameMs(pod) }));
+  const newestFirst = came.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
   const [last] = newestFirst;
   const newest = last?.createdAtMs ?? 0;
   let oldest = newest;

@@ -47,9 +47,19 @@ export interface HoldsPlane {
   lastBoundMs(): Promise<number>;
   /** How many nodes hold pods that request more CPU than the node has. */
   overcommitted(): Promise<number>;
+  /** For who carries decisions out himself. */
+  readonly parts: PlaneParts;
   /** Everything gone. */
   clear(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a plane consists of. */
+export interface PlaneParts {
+  readonly connection: Connection;
+  readonly ports: Ports;
+  /** By how much the product's clock is ahead: what only time ends is not waited for. */
+  readonly clock: { aheadMs: number };
 }
 
 /** How the product lets planned pods onto new nodes: it keeps the nodes for them, or nominates them and no more. */
@@ -67,6 +77,7 @@ const LOOKS_MAX = 60;
 const POLLS_MAX = 1_200;
 
 const pods = '/api/v1/namespaces/default/pods';
+const replicaSets = '/apis/apps/v1/namespaces/default/replicasets';
 const nodes = '/api/v1/nodes';
 const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
 
@@ -118,12 +129,18 @@ export async function startHoldsPlane(assets: string, folder: string, care: () =
     bindings: () => settledBindings(connection),
     lastBoundMs: () => lastBoundMs(connection),
     overcommitted: () => overcommitted(connection),
+    parts: { connection, ports: published(shared), clock },
     clear: () => clear(connection),
     close: async () => {
       connection.close();
       await controlPlane.close();
     },
   };
+}
+
+/** As if a relay published at each look. */
+function published(ports: Ports): Ports {
+  return { ...ports, snapshots: { ...ports.snapshots, latest: ports.snapshots.list } };
 }
 
 async function createPool(connection: Connection): Promise<void> {
@@ -170,12 +187,12 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     places: createRecentPlaces(),
     cloud: {
       launch: nowhere,
-      observe: nowhere,
+      observe: () => Promise.resolve({ kind: 'gone' }),
       // Of nodes that have joined, whose machines nobody made.
       equip: () => Promise.resolve(),
       diagnose: nowhere,
       revokeTokens: () => Promise.resolve(),
-      delete: nowhere,
+      delete: () => Promise.resolve('gone'),
       inventory: nowhere,
     },
     nodeClassFacts: { subnet: nowhere, deployment: nowhere, images: nowhere, maintenance: nowhere },
@@ -313,6 +330,7 @@ async function overcommitted(connection: Connection): Promise<number> {
 
 async function clear(connection: Connection): Promise<void> {
   await connection.remove(pods, { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 });
+  await connection.remove(replicaSets);
   for (const path of [nodes, nodeClaims]) {
     const { items } = await connection.get<Listed>(path);
     await Promise.all(

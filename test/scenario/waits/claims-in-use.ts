@@ -1,9 +1,10 @@
-import { since, START } from '../../kit/app/small-cluster.ts';
+import { denying, since, START } from '../../kit/app/small-cluster.ts';
 import { size } from '../../kit/core/build.ts';
 import { inUse, used } from './begin.ts';
 import type { Cases } from './play.ts';
 
 const MINUTE_MS = 60_000;
+const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
 
 /** NodeClaims whose nodes are in use: at rest, and something about them has changed. */
 export const claimsInUse: Cases = {
@@ -22,6 +23,29 @@ export const claimsInUse: Cases = {
     waits: ["follow.ts 'its node to come back'", "follow.ts 'its node, which has just gone'"],
     begin: async () => {
       const cluster = await used();
+      cluster.server.remove('nodes', 'aks-c');
+      cluster.server.remove('pods', 'default/web');
+      cluster.addPod('p');
+      return { cluster, isDone: () => cluster.stateOf('c') !== 'there' && cluster.others().length > 0 };
+    },
+  },
+  'NodeClaim: in use, its node is gone, and it may not be written': {
+    ending: 'it is deleted, and pods that count on it are planned again',
+    begin: async () => {
+      const cluster = await used();
+      cluster.server.remove('nodes', 'aks-c');
+      cluster.server.remove('pods', 'default/web');
+      cluster.addPod('p');
+      const [own, status] = [denying('PATCH', '/nodeclaims/c'), denying('PATCH', '/nodeclaims/c/status')];
+      cluster.outside.deny = (request) => own(request) ?? status(request);
+      return { cluster, isDone: () => cluster.stateOf('c') !== 'there' && cluster.others().length > 0 };
+    },
+  },
+  'NodeClaim: in use, and its node is gone since a time that has not come yet': {
+    ending: 'it is deleted, and pods that count on it are planned again',
+    begin: async () => {
+      const conditions = [since(START, 'Launched'), since(START + YEAR_MS, 'Registered', 'Unknown')];
+      const cluster = await used({ status: { conditions } });
       cluster.server.remove('nodes', 'aks-c');
       cluster.server.remove('pods', 'default/web');
       cluster.addPod('p');

@@ -1,11 +1,12 @@
 import type { Decision } from '../../../shared/ports/store.ts';
-import { decisionOf } from '../../kit/app/small-cluster.ts';
+import { START, decisionOf, denying, since } from '../../kit/app/small-cluster.ts';
 import { inUse, launched, saying, used } from './begin.ts';
 import type { Cases } from './play.ts';
 
 const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
 const startupTaints = [{ key: 'driver', effect: 'NoSchedule' }];
+const YEAR_MS = 365 * 24 * 60 * 60_000;
 const registered = saying('Launched', 'Registered');
 
 /** A node that is kept for some, in this state of its claim. */
@@ -40,6 +41,23 @@ export const nodes: Cases = {
   'Node: kept for pods that another holds back by their spread over hosts': {
     ending: 'it is open to all',
     begin: () => keptForMover({ crowds: [{ owner: 'o', shape: 's', most: 2 }] }),
+  },
+  'Node: kept for pods, and neither it nor they may be written': {
+    ending: 'its pods are planned again',
+    begin: async () => {
+      const cluster = await kept({ conditions: registered });
+      const [node, pod] = [denying('PATCH', '/nodes/aks-c'), denying('PATCH', '/pods/p')];
+      cluster.outside.deny = (request) => node(request) ?? pod(request);
+      return { cluster, isDone: () => cluster.others().length > 0 };
+    },
+  },
+  'Node: kept for pods that do not come, since a time that has not come yet': {
+    ending: 'it is open to all',
+    begin: async () => {
+      const conditions = [since(START, 'Launched'), since(START + YEAR_MS, 'Registered')];
+      const cluster = await kept({ conditions });
+      return { cluster, isDone: cluster.isOpen };
+    },
   },
   'Node: closed, and nothing says why': {
     ending: 'it is opened',

@@ -37,6 +37,7 @@ export class Releases {
   readonly #haltedMs = new Map<string, number>();
   /** By pool, how many nodes have gone for the newest image. */
   readonly #gone = new Map<string, number>();
+  #isOver = false;
 
   constructor(parts: ReleaseParts) {
     this.#parts = parts;
@@ -57,6 +58,11 @@ export class Releases {
     }
     const isBad = rng.chance(33);
     timeline.after((2 + rng.below(6)) * MINUTE_MS, () => this.#publish('image-2', isBad));
+  }
+
+  /** What was drawn is published no more. */
+  cease(): void {
+    this.#isOver = true;
   }
 
   /** A bad image is followed by a good one, its nodes are well again, and somebody lets all go on. */
@@ -137,6 +143,7 @@ export class Releases {
 
   #publish(image: string, isBad: boolean): void {
     const { note, tell, timeline } = this.#parts;
+    if (this.#isOver) return;
     note(`azure: publishes ${isBad ? 'the bad ' : ''}${image}`);
     this.#image = image;
     this.#isBad = isBad;

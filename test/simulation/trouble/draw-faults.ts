@@ -77,9 +77,12 @@ function drawLosses(
   };
 }
 
+/** In every run: sizes promise what a daemon of the cluster may take. */
+const SMALL = 5;
+
 function drawNodes(rng: Rng): NodeFaults {
   const some = (): number => (rng.chance(15) ? 5 + rng.below(30) : 0);
-  return { withoutProviderId: some(), neverReady: some(), keepsTaints: some() };
+  return { withoutProviderId: some(), neverReady: some(), keepsTaints: some(), small: SMALL };
 }
 
 /** Servers that keep time differ by some seconds at most; one that has lost its source, by a minute and more. */

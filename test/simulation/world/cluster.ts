@@ -182,7 +182,9 @@ export class Cluster {
     if (created.status !== 201) return;
     const status = {
       capacity: instanceType.capacity,
-      allocatable: rng.chance(5) ? smaller(allocatableOf(instanceType)) : allocatableOf(instanceType),
+      allocatable: rng.chance(this.#parts.faults.small)
+        ? smaller(allocatableOf(instanceType))
+        : allocatableOf(instanceType),
       conditions: [{ type: 'Ready', status: 'False', reason: 'KubeletNotReady' }],
       nodeInfo: { kubeletVersion: `v${nodeClass.status?.kubernetesVersion ?? KUBERNETES_VERSION}` },
     };

@@ -81,6 +81,8 @@ export interface NodeFaults {
   readonly neverReady: number;
   /** Its startup taints stay. */
   readonly keepsTaints: number;
+  /** It has half of the CPU that its size promises, and keeps it so. */
+  readonly small: number;
 }
 
 /** By how much clocks are ahead of those of the functions, the queues and Azure; below 0 for behind. */
@@ -142,7 +144,7 @@ export const noFaults: Faults = {
   },
   relayComesAfterMs: 0,
   policies: [],
-  nodes: { withoutProviderId: 0, neverReady: 0, keepsTaints: 0 },
+  nodes: { withoutProviderId: 0, neverReady: 0, keepsTaints: 0, small: 0 },
   clocks: { relayMs: 0, apiServerMs: 0 },
   wishes: { usedStaticPool: null, protectedPods: 0, closedBudgets: 0, forGood: 0, expireAfterMinutes: null },
   olderApiServers: false,

@@ -11,7 +11,17 @@ import type { Clients } from '../calls/clients.ts';
 import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
 import { type InstanceTypeSettings, toInstanceTypeNames, toInstanceTypes } from './instance-types.ts';
 import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
-import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas, quotasInUse } from './quotas.ts';
+import {
+  NO_QUOTAS,
+  type KeptQuotas,
+  type Quota,
+  type Quotas,
+  isBeyondQuota,
+  isRestored,
+  quotaUse,
+  readQuotas,
+  quotasInUse,
+} from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, spotRefusals, toRefusal } from './refusals.ts';
 import { offeringStorm, sharedSpotMemory, shortageStorm } from './kept-spot-storms.ts';
 import { readRetailPrices } from './retail-prices.ts';
@@ -56,7 +66,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
   );
   const spot = sharedSpotMemory(parts);
-  const quotas = sharedBlob(parts, quotasBlob, (bytes) => (bytes === null ? NO_QUOTAS : parseQuotas(bytes, now())));
+  const quotas = sharedBlob(parts, quotasBlob, (bytes) => (bytes === null ? NONE_KEPT : parseQuotas(bytes, now())));
   const rates = sharedBlob(parts, ratesBlob, (bytes) => parseKeptRates(bytes, now()));
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
@@ -99,11 +109,15 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
         quotas.read(),
         rates.read(),
       ]);
-      const shortages = spotShortages(spotRefusals(refused), now());
-      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, storms, shortages, [...rows], kept.atMs]);
+      const offered = {
+        refused: refused.filter((one) => !isRestored(rows, one)),
+        storms,
+        shortages: spotShortages(spotRefusals(refused), now()),
+      };
+      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, offered, [...rows.rows], kept.atMs]);
       const cached = built.get(key);
       if (cached !== undefined) return cached;
-      const types = build(known, nodeClass, { refused, storms, shortages, quotas: rows, kept }, parts);
+      const types = build(known, nodeClass, { ...offered, quotas: rows.rows, kept }, parts);
       // One entry per class is enough: a new state of refusals replaces the old.
       if (built.size >= BUILT_MAX) built.clear();
       built.set(key, types);
@@ -121,15 +135,20 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       );
       const merge = (bytes: Uint8Array | null): ReadonlyArray<Refusal> =>
         mergeRefusals(bytes === null ? [] : parseRefusals(bytes), rows, now());
-      const render = (all: ReadonlyArray<Refusal>): Uint8Array => new TextEncoder().encode(JSON.stringify(all));
-      refusals.put(await updateBlob(blobs, refusalsBlob, merge, render));
+      refusals.put(await updateBlob(blobs, refusalsBlob, merge, renderRefusals));
     },
     evicted: async (machines) => spot.note(machines, (await current()).skus),
-    nextRetryMs: async () => {
-      const ends = (await refusals.read()).map(({ untilMs }) => untilMs);
-      return ends.length === 0 ? null : Math.min(...ends);
-    },
+    nextRetryMs: async () => firstEnd(await refusals.read()),
   };
+}
+
+/** When the first of them ends, milliseconds since the epoch; null where there is none. */
+function firstEnd(all: ReadonlyArray<Refusal>): number | null {
+  return all.length === 0 ? null : Math.min(...all.map(({ untilMs }) => untilMs));
+}
+
+function renderRefusals(all: ReadonlyArray<Refusal>): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(all));
 }
 
 function find({ skus }: SkuCatalog, size: string): Sku | null {
@@ -192,13 +211,15 @@ interface StoredQuotas {
 /** The sweep reads them every minute. What is older was not read for a while, and what is left may be anything by now. */
 const QUOTAS_STALE_MS = 10 * 60_000;
 
+const NONE_KEPT: KeptQuotas = { atMs: 0, rows: NO_QUOTAS };
+
 /** Nothing for a blob that cannot be read, or is old: without it Azure refuses what is too much. */
-function parseQuotas(bytes: Uint8Array, nowMs: number): Quotas {
+function parseQuotas(bytes: Uint8Array, nowMs: number): KeptQuotas {
   try {
     const { version, atMs, rows } = JSON.parse(new TextDecoder().decode(bytes)) as StoredQuotas;
-    return version === 1 && nowMs - atMs < QUOTAS_STALE_MS ? new Map(rows) : NO_QUOTAS;
+    return version === 1 && nowMs - atMs < QUOTAS_STALE_MS ? { atMs, rows: new Map(rows) } : NONE_KEPT;
   } catch {
-    return NO_QUOTAS;
+    return NONE_KEPT;
   }
 }
 

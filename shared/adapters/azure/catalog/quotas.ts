@@ -15,6 +15,12 @@ export type Quotas = ReadonlyMap<string, Quota>;
 /** Nothing is known. */
 export const NO_QUOTAS: Quotas = new Map();
 
+/** Quotas with when they were read, milliseconds since the epoch. */
+export interface KeptQuotas {
+  readonly atMs: number;
+  readonly rows: Quotas;
+}
+
 /** Reads all quotas of the region. Throws what the client throws. */
 export async function readQuotas(clients: Clients, location: string): Promise<Quotas> {
   const compute = await clients.compute();
@@ -37,8 +43,7 @@ export function quotasInUse(quotas: Quotas): ReadonlyArray<QuotaInUse> {
 
 /** Which quotas a VM of the size counts against: a spot VM against one of all spot VMs alone. */
 function quotasOf(quotas: Quotas, sku: Sku, capacityType: CapacityType): ReadonlyArray<readonly [string, Quota]> {
-  const names = capacityType === 'spot' ? ['lowprioritycores'] : [sku.quotaFamily.toLowerCase(), 'cores'];
-  return names.flatMap((name) => {
+  return namesOf(sku.quotaFamily.toLowerCase(), capacityType).flatMap((name) => {
     const quota = quotas.get(name);
     return quota === undefined ? [] : [[name, quota] as const];
   });
@@ -49,6 +54,39 @@ export function quotaUse(quotas: Quotas, sku: Sku, capacityType: CapacityType): 
   const own = quotasOf(quotas, sku, capacityType);
   if (own.length === 0) return null;
   return { cores: sku.vCpus, of: own.map(([name, { limit, used }]) => ({ name, left: limit - used })) };
+}
+
+/** Azure's list of what is in use lags behind what it has just refused: sooner after a refusal it says nothing about it. */
+const LISTED_AFTER_MS = 30_000;
+
+/** Why quotas refuse; of what else is refused they say nothing. */
+const QUOTA_REACHED: ReadonlySet<string> = new Set(['SubscriptionQuotaReached', 'RegionalQuotaReached']);
+
+/**
+ * Has a quota that refused a size room for it by now? It may have been raised, or nodes have gone: whoever waits would wait until the refusal
+ * ends, for up to an hour. Where the list is wrong, Azure refuses once more.
+ */
+export function isRestored(
+  { atMs, rows }: KeptQuotas,
+  { reason, capacityType, family, vCpus, atMs: refusedMs }: QuotaRefusal,
+): boolean {
+  if (!QUOTA_REACHED.has(reason) || refusedMs === undefined || atMs < refusedMs + LISTED_AFTER_MS) return false;
+  const own = namesOf(family, capacityType).map((name) => rows.get(name));
+  return own.every((quota) => quota !== undefined && quota.limit - quota.used >= vCpus);
+}
+
+/** What a refusal says of the size that it is about. */
+export interface QuotaRefusal {
+  readonly reason: string;
+  readonly capacityType: CapacityType;
+  /** In lower case. */
+  readonly family: string;
+  readonly vCpus: number;
+  readonly atMs?: number;
+}
+
+function namesOf(family: string, capacityType: CapacityType): ReadonlyArray<string> {
+  return capacityType === 'spot' ? ['lowprioritycores'] : [family, 'cores'];
 }
 
 /** Is a quota so small that not even one VM of the size is allowed, whatever is there? Often a family's is 0. */

@@ -1,6 +1,10 @@
 import { HELD_BACK_MS } from '../../gather/crowds.ts';
 import { label, taint } from '../../../contract/names.ts';
 import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
+import { RefusedError } from '../../../ports/errors.ts';
+import { isTrue } from '../../facts/conditions.ts';
+import { alone } from '../../ports/in-parallel.ts';
+import { WRITE_DENIED } from '../../tell/denied-condition.ts';
 import { claimFacts } from '../../facts/claim-facts.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { latestReadable } from '../../gather/read-snapshot.ts';
@@ -10,7 +14,7 @@ import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
 import { heirsOf, moversOf, plannedIn } from '../../gather/heirs.ts';
-import { decisionOf, letIn, letMissingIn, nominate, dedicationOf } from '../../gather/planned-pods.ts';
+import { decisionOf, letIn, letMissingIn, nominate, nominateNoMore, dedicationOf } from '../../gather/planned-pods.ts';
 
 /**
  * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
@@ -74,15 +78,16 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
   const moving = await awaitMovers(ports, claim, node);
   if (moving !== null) return moving;
-  await nominate(ports, node.metadata.name, waiting);
+  const isShut = isTrue(claim.status?.conditions, WRITE_DENIED);
+  if (!isShut) await nominate(ports, node.metadata.name, waiting);
   const isUsable = (await obstacleOf(ports, claim, withoutReservation(node))) === null;
-  const opened = await patchNode(ports, node, (current) => ({
-    metadata: {
-      resourceVersion: current.metadata.resourceVersion,
-      ...(isUsable ? { labels: { [label.initialized]: 'true' } } : {}),
-    },
-    spec: { taints: withoutReservation(current).spec?.taints ?? [] },
-  }));
+  const opened = await alone(() => openToAll(ports, node, isUsable));
+  if (opened.kind === 'failed') {
+    if (!isShut && opened.error instanceof RefusedError) {
+      await nominateNoMore(ports, node.metadata.name, dedication.pods);
+    }
+    throw opened.error;
+  }
   await lookOnceSettled(ports, claim);
   ports.log('node-opened', {
     ...claimFacts(claim),
@@ -91,7 +96,17 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
     stillWaiting: waiting.length,
     sinceCreatedMs: ports.now() - createdAtMs(claim),
   });
-  return { kind: 'opened', node: opened };
+  return { kind: 'opened', node: opened.answer };
+}
+
+function openToAll(ports: Ports, node: Node, isUsable: boolean): Promise<Node | null> {
+  return patchNode(ports, node, (current) => ({
+    metadata: {
+      resourceVersion: current.metadata.resourceVersion,
+      ...(isUsable ? { labels: { [label.initialized]: 'true' } } : {}),
+    },
+    spec: { taints: withoutReservation(current).spec?.taints ?? [] },
+  }));
 }
 
 /** Lets in the successors of pods that have moved; null when nobody is waited for any more. */

@@ -17,13 +17,14 @@ import { CLASS_COMES_WITHIN_MS, readinessOf } from '../../facts/readiness.ts';
 import { createdAtMs, deleteClaim, eventAbout, writeStatus } from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { letMatesInEarly } from '../../gather/planned-pods.ts';
+import { noteUnavailable } from './note-unavailable.ts';
 import { LAUNCH_MESSAGE_MAX, REJECTED_RETRY_MS, putOffLaunch, putOffUntilMs } from './put-off-launch.ts';
 import { recordLaunch } from './record-launch.ts';
 import { type Attempt, tryInTurn } from './try-in-turn.ts';
 
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
 export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
-  const untilMs = putOffUntilMs(claim);
+  const untilMs = putOffUntilMs(claim, ports.now());
   // The hint that was put off comes then. Who looks earlier, such as a sweep, would lengthen what Azure asks for.
   if (untilMs !== null && ports.now() < untilMs)
     return { kind: 'wait', for: 'Azure, which throttles', lookAgainMs: null };
@@ -56,6 +57,7 @@ async function launchAs(ports: Ports, claim: NodeClaim, nodeClass: NodeClass): P
       await letMatesInEarly(ports, claim);
       return recordLaunch(ports, claim, { nodeClass, types }, attempt.machine);
     case 'exhausted':
+      await noteUnavailable(ports, claim);
       return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InsufficientCapacityError', attempt.message));
     case 'unfinished':
       return { kind: 'wait', for: 'the next offering to try', lookAgainMs: ports.now() };

@@ -1,3 +1,4 @@
+import { parseUntil } from '../../../core/quantity/told-time.ts';
 import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import { NAMED_PAUSE_MAX_MS, RetryableError } from '../../../ports/errors.ts';
 import { conditionOf, toTimestamp } from '../../facts/conditions.ts';
@@ -36,9 +37,9 @@ export async function putOffLaunch(ports: Ports, claim: NodeClaim, error: Retrya
  * Until when Azure wants to be left alone with a claim's machine, milliseconds since the epoch; null where nobody has said. What people
  * read is the only memory there is.
  */
-export function putOffUntilMs({ status }: NodeClaim): number | null {
+export function putOffUntilMs({ status }: NodeClaim, nowMs: number): number | null {
   const launched = conditionOf(status?.conditions, 'Launched');
   if (launched?.reason !== THROTTLED) return null;
   const [, at = ''] = launched.message?.split(AT) ?? [];
-  return Date.parse(at.slice(0, at.indexOf('Z') + 1)) || null;
+  return parseUntil(at.slice(0, at.indexOf('Z') + 1), nowMs, NAMED_PAUSE_MAX_MS);
 }

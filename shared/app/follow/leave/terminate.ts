@@ -1,3 +1,4 @@
+import { parseUntil } from '../../../core/quantity/told-time.ts';
 import { CLOCK_SKEW_MS } from '../../facts/clock-skew.ts';
 import { isDisrupted, otherTaints } from '../../../kubernetes/disrupted-taint.ts';
 import { parseGoDuration } from '../../../kubernetes/text/go-duration.ts';
@@ -8,7 +9,7 @@ import { claimFacts, machineFacts } from '../../facts/claim-facts.ts';
 import { publish, type Regarding } from '../../tell/events.ts';
 import { claimsNamed, hintObjects } from '../../ports/hint-objects.ts';
 import { alone, eachAlone } from '../../ports/in-parallel.ts';
-import { deadlineOf, isInterrupted, noticeOf } from '../../facts/interrupted.ts';
+import { deadlineOf, isInterrupted, noticeOf, NAMED_WITHIN_MS } from '../../facts/interrupted.ts';
 import { replacementsOf } from '../../../core/disruption/second-look/begun.ts';
 import { nodeNameOf } from '../../facts/node-name.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -221,13 +222,12 @@ const REPLACED_MS = 10 * 60_000;
 async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
   if (!isInterrupted(claim) && ports.now() >= deletedMs + REPLACED_MS) return true;
-  const namedByMs = Date.parse(claim.metadata.annotations?.[annotation.replacementDue] ?? '');
-  if (ports.now() < namedByMs) return false;
+  const due = claim.metadata.annotations?.[annotation.replacementDue];
+  const namedByMs = parseUntil(due, ports.now(), NAMED_WITHIN_MS);
+  if (namedByMs !== null && ports.now() < namedByMs) return false;
   // It may have been said since the claim was read: a call can take half a minute.
   const { name: own } = claim.metadata;
-  const named = Number.isNaN(namedByMs)
-    ? claim
-    : await ports.kubernetes.get('NodeClaim', { name: own, namespace: null });
+  const named = due === undefined ? claim : await ports.kubernetes.get('NodeClaim', { name: own, namespace: null });
   const claims = await Promise.all(
     replacementsOf(named ?? claim).map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })),
   );

@@ -3,7 +3,7 @@ import type { Cluster } from '../../model/cluster.ts';
 import type { Rollout } from '../../model/disruption-input.ts';
 import { machinesOf } from '../../present/existing-capacity.ts';
 import { conditionIn, createdMs, says } from '../candidates/claim-conditions.ts';
-import { parseTimestamp } from '../../quantity/utc-time.ts';
+import { parsePast } from '../../quantity/told-time.ts';
 import { rollouts, sidesOf, type Sides } from './rollouts.ts';
 
 /** A kubelet that misses a heartbeat or two is not sick. */
@@ -45,7 +45,7 @@ function whySick({ behind, fresh }: Sides, nodeOf: (claim: NodeClaim) => Node | 
     claims.filter((claim) => says(claim, 'Initialized')).flatMap((claim) => nodeOf(claim) ?? []);
   const isSick = ({ status }: Node): boolean => {
     const ready = conditionIn(status?.conditions, 'Ready');
-    return ready?.status !== 'True' && nowMs - (parseTimestamp(ready?.lastTransitionTime) ?? 0) >= SICK_AFTER_MS;
+    return ready?.status !== 'True' && nowMs - (parsePast(ready?.lastTransitionTime, nowMs) ?? 0) >= SICK_AFTER_MS;
   };
   const [now, before] = [started(fresh), started(behind)];
   const [sick, sickBefore] = [now.filter(isSick), before.filter(isSick).length];

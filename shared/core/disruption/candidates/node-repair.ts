@@ -3,6 +3,7 @@ import type { Node } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
+import { parsePast } from '../../quantity/told-time.ts';
 import { parseTimestamp } from '../../quantity/utc-time.ts';
 
 /** What is to be done about a sick node; null for one that is well, or has not been sick for long enough. */
@@ -22,7 +23,7 @@ export function repairJudge({ provisioning, policy }: DisruptionInput, now: Inst
   const byPool = Map.groupBy(nodes, poolOf);
   const sick = new Map<string, number>();
   for (const node of nodes) {
-    const dueMs = dueOf(node, policy.repairs);
+    const dueMs = dueOf(node, policy.repairs, now);
     if (dueMs === null) continue;
     sick.set(poolOf(node), (sick.get(poolOf(node)) ?? 0) + 1);
     if (dueMs <= now) sickSince.set(node.metadata.name, dueMs);
@@ -42,14 +43,18 @@ function poolOf({ metadata }: Node): string {
   return metadata.labels?.[labelKey.nodePool] ?? '';
 }
 
-/** When the first of its sicknesses has lasted long enough; null for none. */
-function dueOf({ status }: Node, repairs: DisruptionInput['policy']['repairs']): number | null {
+/**
+ * When the first of its sicknesses has lasted long enough; null for none. By the node's own clock: what one that is ahead says counts from the
+ * node's creation. It is sick, and nobody knows since when; well again at the second look, when its replacement has come, it stays.
+ */
+function dueOf({ metadata, status }: Node, repairs: DisruptionInput['policy']['repairs'], now: Instant): number | null {
   let due: number | null = null;
   for (const { conditionType, conditionStatus, tolerationMs } of repairs) {
     const found = status?.conditions?.find(
       ({ type, status: value }) => type === conditionType && value === conditionStatus,
     );
-    const sinceMs = parseTimestamp(found?.lastTransitionTime);
+    if (found === undefined || parseTimestamp(found.lastTransitionTime) === null) continue;
+    const sinceMs = parsePast(found.lastTransitionTime, now) ?? parsePast(metadata.creationTimestamp, now);
     if (sinceMs !== null) due = Math.min(due ?? Infinity, sinceMs + tolerationMs);
   }
   return due;

@@ -3,6 +3,7 @@ import { markKey } from '../../../kubernetes/marks.ts';
 import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { machinesOf } from '../../present/existing-capacity.ts';
+import { parseTimestamp } from '../../quantity/utc-time.ts';
 import { changedMs, says } from '../candidates/claim-conditions.ts';
 
 /** A node and its claim. */
@@ -18,6 +19,8 @@ export interface Begun {
   readonly candidates: ReadonlyArray<Candidate>;
   /** Claims that have to be initialized before. */
   readonly replacements: ReadonlyArray<string>;
+  /** Those of them that Azure had no capacity for: nothing was made, and it says nothing about the NodePool. */
+  readonly unavailable: ReadonlyArray<string>;
   /** When the last of them was marked, milliseconds since the epoch. */
   readonly sinceMs: number;
 }
@@ -39,7 +42,7 @@ export function begunIn(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): Readonl
   return [...byDecision].map(([decision, own]) => ({
     decision,
     candidates: own,
-    replacements: [...new Set(own.flatMap(({ claim }) => replacementsOf(claim)))],
+    ...replacementsOfAll(own.map(({ claim }) => claim)),
     sinceMs: Math.max(...own.map(({ claim }) => changedMs(claim, 'DisruptionReason'))),
   }));
 }
@@ -55,9 +58,19 @@ export function areSlow(begun: ReadonlyArray<Begun>, now: number): boolean {
   return begun.every(({ sinceMs }) => now >= sinceMs + SLOW_MS);
 }
 
+function replacementsOfAll(claims: ReadonlyArray<NodeClaim>): Pick<Begun, 'replacements' | 'unavailable'> {
+  const replacements = new Set(claims.flatMap(replacementsOf));
+  const refused = claims.flatMap(({ metadata }) => namesIn(metadata.annotations?.[markKey.replacementUnavailable]));
+  return { replacements: [...replacements], unavailable: [...replacements.intersection(new Set(refused))] };
+}
+
 /** Names of the claims that were launched in place of one that goes; none where nothing was launched for it. */
 export function replacementsOf({ metadata }: NodeClaim): ReadonlyArray<string> {
-  return (metadata.annotations?.[markKey.replacedBy] ?? '').split(',').filter(Boolean);
+  return namesIn(metadata.annotations?.[markKey.replacedBy]);
+}
+
+function namesIn(list: string | undefined): ReadonlyArray<string> {
+  return (list ?? '').split(',').filter(Boolean);
 }
 
 /** The nodes as they would be without the mark, to judge them anew. */
@@ -66,6 +79,22 @@ export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun):
   return nodes.map((node) =>
     own.has(node.metadata.name) ? { ...node, spec: { ...node.spec, taints: otherTaints(node) } } : node,
   );
+}
+
+/**
+ * The claims as they were when they were marked, where pods have come or gone since: nobody comes to a closed node, and one that pods have
+ * left is no less to be removed. Who had come all the same runs on it, and is judged as any other.
+ */
+export function asMarked(claims: ReadonlyArray<NodeClaim>, { candidates, sinceMs }: Begun): ReadonlyArray<NodeClaim> {
+  const own = new Set(candidates.map(({ claim }) => claim.metadata.name));
+  return claims.map((claim) => {
+    const { metadata, status } = claim;
+    const eventMs = parseTimestamp(status?.lastPodEventTime);
+    if (!own.has(metadata.name) || eventMs === null || eventMs < sinceMs) return claim;
+    const others = (status?.conditions ?? []).filter(({ type }) => type !== 'Consolidatable');
+    const { lastPodEventTime: _, ...before } = status ?? {};
+    return { ...claim, status: { ...before, conditions: [...others, { type: 'Consolidatable', status: 'True' }] } };
+  });
 }
 
 /** The nodes called `names` without the mark, and closed to new pods all the same: as they are until it is taken off. */

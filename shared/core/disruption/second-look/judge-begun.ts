@@ -17,7 +17,7 @@ import { poolsFor, type Pools } from '../candidates/pools.ts';
 import { FORCED_REASONS } from '../plan/disruption-plan.ts';
 import { renderKept } from '../plan/render-kept.ts';
 import { judgedRemoval, type AuditedRemoval } from '../sound-disruption.ts';
-import { candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { asMarked, candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
@@ -137,7 +137,7 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   const failed = gone + starting;
   // Where some have come, those nodes stay whose pods were to go to the others.
   const isWhole = !isDivisible(one) || failed === own.length;
-  if (gone > 0 && isWhole) return { kind: 'take-back', why: 'a replacement has failed', failed };
+  if (gone > 0 && isWhole) return { kind: 'take-back', why: whyFailed(one, failed), failed };
   if (failed === 0) return { kind: 'come', failed };
   if (now < one.sinceMs + REPLACED_MS)
     return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed };
@@ -146,11 +146,18 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
     : { kind: 'come', failed };
 }
 
+function whyFailed({ unavailable }: Begun, failed: number): string {
+  return failed > unavailable.length ? 'a replacement has failed' : 'Azure has no capacity for a replacement';
+}
+
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
 function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const { input, now } = look;
   const { provisioning } = input;
-  const given = { ...input, provisioning: { ...provisioning, cluster: unmarked(provisioning.cluster, one) } };
+  const opened = unmarked(provisioning.cluster, one);
+  const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
+  const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened.nodeClaims, one) };
+  const given = { ...input, provisioning: { ...provisioning, cluster } };
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
   const held = whyHeld(one, nodes, look);
@@ -160,7 +167,6 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
   const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
-  const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
   const around = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
   const plan = look.planFor(isForced ? withoutArrivals(around, provisioning) : around);
   const { left, claims, homes } = homesOf(plan, uids);
@@ -175,7 +181,7 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   }
   if (claims.length > 0) {
     const because = nodesOf(claims.flatMap(({ pods }) => pods));
-    const why = failed > 0 ? 'a replacement has failed' : 'its pods would need one more new node';
+    const why = failed > 0 ? whyFailed(one, failed) : 'its pods would need one more new node';
     return { kind: 'take-back', why, failed, because };
   }
   const ready = initializedNodes(provisioning.cluster);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
+import { follow } from '../../../../shared/app/follow/follow.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
-import { START } from '../../../kit/app/small-cluster.ts';
+import { machine, START } from '../../../kit/app/small-cluster.ts';
 
 /** What holds nodes of a pool back: an operator, a schedule, or a breaker. */
 
@@ -181,6 +182,67 @@ describe('the breaker of a pool', () => {
     };
     await expect(disrupt(ports)).rejects.toThrow('the process died');
     outside.onRequest = () => undefined;
+    await disrupt(ports);
+    const noted = server.get('nodepools', 'general')?.metadata.annotations?.['nodewright.dev/disruption-failures'];
+    expect(noted?.split(',')).toHaveLength(1);
+  });
+
+  /** A step whose replacement Azure has no capacity for: at once, or when it was to make the machine that it had accepted. */
+  async function refuse(cluster: ReturnType<typeof oversized>, when: 'at once' | 'later'): Promise<void> {
+    const { ports, server, outside, clock } = cluster;
+    const refusal = { scope: 'size', retryAfterMs: 60_000, reason: 'AllocationFailed', message: 'none left' } as const;
+    outside.launch = ({ claim }) =>
+      when === 'at once' ? { kind: 'unavailable', ...refusal } : { kind: 'accepted', machine: machine(claim) };
+    outside.observe = (one) => ({ kind: 'failed', machine: one, refusal, ...refusal });
+    expect((await disrupt(ports)).kind).toBe('begun');
+    const name = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
+    const object = { kind: 'NodeClaim', name } as const;
+    // What a failure leaves on the NodePool makes it unjudged here, where nobody follows NodePools.
+    const { status } = server.get('nodepools', 'general') ?? {};
+    for (let look = 0; look < 5; look++) await follow(ports, object);
+    // Nothing is left that says why.
+    expect(server.get('nodeclaims', name)).toBeNull();
+    server.patch('nodepools', 'general', { status: { ...status } }, 'status');
+    clock.advance(60_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+  }
+
+  test.each(['at once', 'later'] as const)(
+    'stays closed, however often Azure has no capacity for what would come in place of a node: %s',
+    async (when) => {
+      const cluster = oversized();
+      for (let step = 0; step < 4; step++) await refuse(cluster, when);
+      const { annotations = {} } = cluster.server.get('nodeclaims', 'large')?.metadata ?? {};
+      expect(Object.keys(annotations).filter((key) => key.startsWith('nodewright.dev/repl'))).toEqual([]);
+      expect(cluster.health()).toBeUndefined();
+      expect((await disrupt(cluster.ports)).kind).toBe('begun');
+      const text = 'Keeping node: Azure has no capacity for a replacement';
+      expect(cluster.events()).toContainEqual(['DisruptionBlocked', text]);
+    },
+  );
+
+  test('counts what fails otherwise, also beside such', async () => {
+    const cluster = oversized();
+    for (let step = 0; step < 3; step++) {
+      await refuse(cluster, 'at once');
+      await cluster.fail();
+    }
+    expect((await disrupt(cluster.ports)).kind).toBe('idle');
+    expect(cluster.health()).toMatchObject({ status: 'False', reason: 'BreakerTripped' });
+  });
+
+  test('counts a refusal that nobody lets be noted', async () => {
+    const cluster = oversized();
+    const { ports, outside, server, clock } = cluster;
+    outside.launch = () => ({ kind: 'unavailable', scope: 'size', retryAfterMs: 1, reason: 'no', message: 'none' });
+    await disrupt(ports);
+    outside.deny = ({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/nodeclaims/large') ? { status: 403, body: {} } : null;
+    const name = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
+    for (let look = 0; look < 3; look++) await follow(ports, { kind: 'NodeClaim', name });
+    expect(cluster.logged).toContain('replacement-unavailable-not-noted');
+    outside.deny = () => null;
+    clock.advance(60_000);
     await disrupt(ports);
     const noted = server.get('nodepools', 'general')?.metadata.annotations?.['nodewright.dev/disruption-failures'];
     expect(noted?.split(',')).toHaveLength(1);

@@ -49,6 +49,15 @@ describe('a node that is empty', () => {
       expect([marks('spare').tainted, stateOf('spare')]).toEqual([true, 'there']);
     });
 
+    test('and so not on one whose relay has a clock an hour ahead', async () => {
+      const { ports, clock, marks } = consolidated();
+      await disrupt(ports);
+      const latest = async () => ({ ...(await ports.snapshots.list()), takenAtMs: clock.now() + 3_600_000 });
+      clock.advance(4_000);
+      expect(await disrupt({ ...ports, snapshots: { ...ports.snapshots, latest } })).toMatchObject({ kind: 'waiting' });
+      expect(marks('spare').tainted).toBe(true);
+    });
+
     test('and so on an old one that the relay says still holds', async () => {
       const { ports, stateOf } = await silent((atMs) => atMs + 5_000);
       expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });

@@ -8,7 +8,7 @@ import { sweep } from '../../../../shared/app/sweep/sweep.ts';
 import { RetryableError, UnreadableError } from '../../../../shared/ports/errors.ts';
 import type { Decision } from '../../../../shared/ports/store.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { POLICY, decisionOf, denying, namesIn, smallCluster } from '../../../kit/app/small-cluster.ts';
+import { POLICY, decisionOf, denying, namesIn, since, smallCluster } from '../../../kit/app/small-cluster.ts';
 
 /** What is denied of one NodeClaim, or one NodePool, keeps no other waiting. */
 
@@ -205,6 +205,20 @@ describe('a NodePool whose NodeClaims are denied', () => {
     clock.advance(2 * MINUTE_MS);
     await follow(ports, { kind: 'NodePool', name: 'denied' });
     expect(conditionOf('denied', 'WriteDenied', 'nodepools')).toBeUndefined();
+  });
+
+  test('is planned with where it names a time further ahead than anything is left alone for', async () => {
+    const { ports, server, addWaiting, poolsOf, outside, clock } = denied();
+    outside.deny = () => null;
+    const again = new Date(clock.now() + 24 * 60 * MINUTE_MS).toISOString().replace('.000Z', 'Z');
+    const { conditions = [] } = (server.get('nodepools', 'denied')?.status ?? {}) as {
+      conditions?: ReadonlyArray<object>;
+    };
+    const told = { ...since(clock.now(), 'WriteDenied'), message: `Tried again from ${again}: no` };
+    server.patch('nodepools', 'denied', { status: { conditions: [...conditions, told] } }, 'status');
+    addWaiting('a');
+    await provision(ports);
+    expect(poolsOf()).toEqual(['denied']);
   });
 
   test('that cannot say so is left alone all the same by this process', async () => {

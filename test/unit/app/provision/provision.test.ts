@@ -385,6 +385,12 @@ describe('a snapshot', () => {
     expect(lists).toHaveLength(1);
   });
 
+  test('nor is a heartbeat, where the storage says that it is still to come', async () => {
+    const { ports, lists } = silent(-45_001);
+    await provision(ports, { mayList: true });
+    expect(lists).toHaveLength(1);
+  });
+
   test('is read from there by a sweep where none was published', async () => {
     const { ports, lists } = silent(0);
     await provision(withSnapshot(ports, null), { mayList: true });

@@ -140,6 +140,14 @@ describe('the batching window', () => {
     expect(windowOf([{}, {}], [], 0, -5_000)).toBe('wait until 1000');
   });
 
+  test('pods that a clock an hour ahead has made wait from when they were seen, and not for an hour', () => {
+    const ahead = [{ atS: 3_600 }, { atS: 3_600 }];
+    expect(windowOf(ahead, [], 600, 500)).toBe('wait until 1500');
+    expect(windowOf(ahead, [], 1_500, 500)).toBe('elapsed');
+    // As much as a window may last is nothing to tell clocks by.
+    expect(windowOf([{ atS: 10 }, { atS: 10 }], [], 0, 0)).toBe('wait until 11000');
+  });
+
   test('a second of silence after the newest pod ends the wait [I01]', () => {
     expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 1_500)).toBe('wait until 2000');
     expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 2_000)).toBe('elapsed');

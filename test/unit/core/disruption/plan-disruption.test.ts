@@ -493,6 +493,21 @@ describe('nodes that must go', () => {
     );
     const given = { ...half, machines, pods: on('a', 0, 2), disruption: { repairs } };
     expect(plan(given).steps).toMatchObject([{ reason: 'Unhealthy', remove: ['a'] }]);
+    const sickSince = (lastTransitionTime: string, creationTimestamp: string) => {
+      const [first, ...others] = machines;
+      if (first === undefined) throw new Error('there are three');
+      const { node, claim } = first;
+      const metadata = { ...node.metadata, creationTimestamp };
+      const one = {
+        node: { ...node, metadata, status: { ...node.status, conditions: [{ ...sick, lastTransitionTime }] } },
+        claim,
+      };
+      return plan({ ...given, machines: [one, ...others] }).steps[0]?.reason === 'Unhealthy';
+    };
+    // By the node's own clock, which is a year ahead: since when is not known, and it is not waited for that year.
+    expect(sickSince('1971-01-02T11:00:00Z', '1970-01-02T11:00:00Z')).toBe(true);
+    expect(sickSince('1971-01-02T11:00:00Z', '1970-01-02T11:59:00Z')).toBe(false);
+    expect(sickSince('when it broke', '1970-01-02T11:00:00Z')).toBe(false);
     const allSick = machines.map(({ node, claim }) => ({
       node: { ...node, status: { ...node.status, conditions: [sick] } },
       claim,

@@ -117,6 +117,17 @@ describe('a node that was marked', () => {
     expect(begunIn(half(going).provisioning.cluster)).toEqual([]);
   });
 
+  test.each<[string, number, ReadonlyArray<object>, string]>([
+    ['goes though a pod has left it since', SINCE + 10_000, [], 'remove'],
+    ['stays where one came or went before, and it is not quiet yet', SINCE - 10_000, [], 'take-back'],
+    ['goes where it is quiet', SINCE - 10_000, [CONSOLIDATABLE], 'remove'],
+  ])('%s', (_, eventMs, conditions, verdict) => {
+    const one = marked('b', 'Underutilized', { conditions: conditions as ReadonlyArray<typeof CONSOLIDATABLE> });
+    const claim = { ...one.claim, status: { ...one.claim.status, lastPodEventTime: at(eventMs) } };
+    const nodePools = [disruptable('general', { consolidateAfter: '15s' })];
+    expect(judged(half({ ...one, claim }, [], { nodePools })).kind).toBe(verdict);
+  });
+
   test('waits where its removal breaks a rule of the audit, and stays in the end', () => {
     // What provisioning says has places for pods of other names: its planner is at fault.
     const planFor: SecondLook['planFor'] = (asked) => ({ ...soundPlan(asked, instant(NOW)).plan, nominations: [] });

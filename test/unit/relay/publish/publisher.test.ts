@@ -141,6 +141,23 @@ describe('the publisher', () => {
     expect(messages.map(({ body }) => body)).toEqual([expect.objectContaining({ kind: 'pods', snapshot: null })]);
   });
 
+  test('and once more with the first that can be written: before, nobody could read who waits', async () => {
+    const { publisher, state, messages, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.outcome = () => {
+      throw new Error('the storage account is away');
+    };
+    change('urgent', pods);
+    await pass(10_000);
+    expect(messages.map(({ body }) => body)).toEqual([expect.objectContaining({ kind: 'pods', snapshot: null })]);
+    state.outcome = () => ({ kind: 'published' });
+    await pass(60_000);
+    expect(messages.slice(1).map(({ body }) => body)).toEqual([
+      expect.objectContaining({ kind: 'pods', snapshot: expect.stringMatching(/^1-/) as string }),
+    ]);
+  });
+
   test('a snapshot that could not be written is written when it can', async () => {
     const { publisher, state, take, change } = open();
     publisher.reconsider();
@@ -154,6 +171,21 @@ describe('the publisher', () => {
     change('lazy');
     await pass(10_000);
     expect(take()).toEqual(['published 1-4']);
+  });
+
+  test('a snapshot that could not be written for minutes is written within 2.5 s when it can', async () => {
+    const { publisher, state, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.outcome = () => {
+      throw new Error('the storage account is away');
+    };
+    change('urgent');
+    await pass(180_000);
+    take();
+    state.outcome = () => ({ kind: 'published' });
+    await pass(2_500);
+    expect(take()).toEqual([expect.stringMatching(/^published 1-/)]);
   });
 
   test('superseded by a later term, it says so and keeps its changes for its next term', async () => {

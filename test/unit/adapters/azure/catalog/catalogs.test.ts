@@ -420,6 +420,26 @@ describe('quotas', () => {
     expect(await available(instance())).toHaveLength(2);
   });
 
+  test('that have room again end what they refused, once they are read half a minute later', async () => {
+    const { state, instance } = openRegion();
+    const quota = (name: string, used: number) => ({ name: { value: name }, currentValue: used, limit: 100 });
+    const refusal = refused({ scope: 'family', reason: 'SubscriptionQuotaReached' });
+    const after = async (waitMs: number, used: number, other = 0, reason = refusal.reason): Promise<number> => {
+      await instance().refuse([{ ...refusal, reason, untilMs: state.nowMs + HOUR }]);
+      state.nowMs += waitMs;
+      state.quotas = [quota('standardDSv5Family', used), quota('cores', other)];
+      await instance().refreshQuotas();
+      const found = (await available(instance())).length;
+      state.nowMs += HOUR;
+      return found;
+    };
+    expect(await after(30_000, 96)).toBe(2);
+    expect(await after(29_999, 96)).toBe(0);
+    expect(await after(30_000, 97)).toBe(0);
+    expect(await after(30_000, 0, 97)).toBe(0);
+    expect(await after(30_000, 0, 0, 'SKUNotAvailable')).toBe(0);
+  });
+
   test('that cannot be read are told, and what was known stays', async () => {
     const { state, instance } = openRegion();
     state.quotas = none;

@@ -173,6 +173,17 @@ describe('a launch that Azure puts off', () => {
     expect(tried()).toHaveLength(2);
   });
 
+  test('is asked for at once where its claim says a time that is further ahead than any pause', async () => {
+    const { look, tried, outside, server, clock } = failing(throttled(90_000));
+    await expect(look()).rejects.toBeInstanceOf(RetryableError);
+    outside.launch = ({ claim }) => ({ kind: 'accepted', machine: machine(claim) });
+    const [launched] = (server.get('nodeclaims', 'c')?.status?.['conditions'] ?? []) as ReadonlyArray<object>;
+    const message = `Azure throttles requests: asked again at ${new Date(clock.now() + 86_400_000).toISOString()}. 429`;
+    server.patch('nodeclaims', 'c', { status: { conditions: [{ ...launched, message }] } }, 'status');
+    await look();
+    expect(tried()).toHaveLength(2);
+  });
+
   test('without saying for how long is asked again within a minute', async () => {
     const { look, says } = failing(throttled());
     await expect(look()).rejects.toMatchObject({ retryAfterMs: null });

@@ -74,6 +74,7 @@ describe('a new image does worse than the old one', () => {
     ['silent for a minute', notReady(NOW - MINUTE, 'Unknown'), 1],
     ['without a word of being ready', null, 1],
     ['ready', notReady(START, 'True'), 0],
+    ['not ready since a time that has not come yet', notReady(NOW + 60 * MINUTE), 1],
   ])('where its node is %s', (_, ready, count) => {
     expect(why([fresh('n', ready), old('o')])).toHaveLength(count);
   });
