@@ -3,12 +3,14 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/setup/longest-first.ts';
 
 /**
- * `fast` is what `npm run check` runs: pure, in memory, seconds. `integration` starts the doubles on loopback, and `app` does
- * so where a process can load one app only; `npm test` runs these three. `slow` is end to end with things broken on purpose,
- * some half a minute each, and more seeds; `laws` draws all that a law should see. `real` needs the binaries that KUBEBUILDER_ASSETS names.
+ * `fast` is what `npm run check` runs: pure, in memory, seconds. `integration` starts the doubles on loopback, and
+ * `app` does so where a process can load one app only; `npm test` runs these three. `slow` is end to end with things
+ * broken on purpose, some half a minute each, and more seeds; `laws` draws all that a law should see. `real` needs the
+ * binaries that KUBEBUILDER_ASSETS names.
  *
- * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
- * Modules are loaded by Node itself, as in production, and not by vitest's runner, which takes a sixth of the time more.
+ * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all
+ * tests. Modules are loaded by Node itself, as in production, and not by vitest's runner, which takes a sixth of the
+ * time more.
  */
 const slow = [
   'test/e2e/**/{buffers,chaos,cli,compatibility,currency,disruption,eviction-{paths,rates},failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,one-fault,published,scale,start,throttled,together,upgrade}.test.ts',
@@ -19,8 +21,9 @@ const slow = [
   'test/oracle/checker.test.ts',
 ];
 /**
- * Of these the same cases run on the real control plane, case by case. Where that follows (`REAL_FOLLOWS=1`, in CI) they run there alone: what
- * the double answers is held by contract suites, and the way that users of the sandbox take by the other files.
+ * Of these the same cases run on the real control plane, case by case. Where that follows (`REAL_FOLLOWS=1`, in CI)
+ * they run there alone: what the double answers is held by contract suites, and the way that users of the sandbox take
+ * by the other files.
  */
 const twins = [
   'test/e2e/**/{buffers,chaos,compatibility,disruption,eviction-paths,failure,idle,metrics,one-fault,scale,together}.test.ts',
@@ -29,8 +32,8 @@ const twins = [
 const laws = ['test/property/**/*.test.ts', 'test/unit/cli/input/garbage.test.ts'];
 const app = ['test/contract/functions-host/*.test.ts'];
 /**
- * Real processes on a machine that may be busy get one more try in CI, which names who needed it and fails when they are many
- * (`scripts/flaky-reporter.ts`); what is pure and in memory never does.
+ * Real processes on a machine that may be busy get one more try in CI, which names who needed it and fails when they
+ * are many (`scripts/flaky-reporter.ts`); what is pure and in memory never does.
  */
 const retry = process.env['CI'] === undefined ? 0 : 1;
 /** Far more than any of them takes, so that other work on the machine decides nothing. */
@@ -41,8 +44,8 @@ const onLoopback = { testTimeout: 120_000, hookTimeout: 120_000, retry };
 const experimental = { viteModuleRunner: false, nodeLoader: false };
 
 /**
- * How many files run at once. What is in memory computes; what has processes and connections waits for most of its time. Groups
- * run one after the other.
+ * How many files run at once. What is in memory computes; what has processes and connections waits for most of its
+ * time. Groups run one after the other.
  */
 const cores = availableParallelism();
 const computes = { maxWorkers: cores, sequence: { groupOrder: 1 } };

@@ -10,10 +10,10 @@ class UnitFirst extends BaseSequencer {
 }
 
 /**
- * The tests that mutants have to survive: those of one part by itself and the planner's scenarios, a second or two in all.
- * What starts processes, reads sources as text or draws many inputs is left out, as every mutant would pay for it; so are the
- * recorded plans, which are made while their file loads and so count as covering everything. What the relay does over a
- * connection is tested on one, on loopback.
+ * The tests that mutants have to survive: those of one part by itself and the planner's scenarios, a second or two in
+ * all. What starts processes, reads sources as text or draws many inputs is left out, as every mutant would pay for it;
+ * so are the recorded plans, which are made while their file loads and so count as covering everything. What the relay
+ * does over a connection is tested on one, on loopback.
  */
 export default defineConfig({
   test: {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * The folder of Nodewright: of the checkout, or of the package that was installed. Files that the command reads are found from here, as a
- * bundle keeps no place beside them.
+ * The folder of Nodewright: of the checkout, or of the package that was installed. Files that the command reads are
+ * found from here, as a bundle keeps no place beside them.
  */
 export const home: string = homeOf(import.meta.dirname);
 

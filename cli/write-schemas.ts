@@ -3,7 +3,9 @@ import { Catalog } from './catalog/catalog-format.ts';
 import { DisruptionDocument } from './documents/disruption-format.ts';
 import { PlanDocument } from './documents/plan-format.ts';
 
-/** The files of `docs/schema`, by name: the public formats as JSON Schema. A unit test compares them with what is there. */
+/**
+ * The files of `docs/schema`, by name: the public formats as JSON Schema. A unit test compares them with what is there.
+ */
 export function schemaFiles(): ReadonlyMap<string, object> {
   return new Map([
     ['catalog.schema.json', schemaOf('Nodewright Catalog', Catalog)],
@@ -17,8 +19,8 @@ function schemaOf(title: string, schema: object): object {
 }
 
 /**
- * Parts that the formats share with our custom resources have keywords of the API server's, and one of our own, whose value
- * is text; that of a field of the name is a schema.
+ * Parts that the formats share with our custom resources have keywords of the API server's, and one of our own, whose
+ * value is text; that of a field of the name is a schema.
  */
 function plain(schema: object): object {
   const content = JSON.stringify(schema, (key, value: unknown) =>

@@ -2,7 +2,10 @@ import { app } from '@azure/functions';
 import { logTo } from './deliver/deliver.ts';
 import { theWorker, withinTime } from './execution.ts';
 
-/** Sizes and prices, twice a day. Azure's price feed may fail: what is stored stays in use, and the next run tries again. */
+/**
+ * Sizes and prices, twice a day. Azure's price feed may fail: what is stored stays in use, and the next run tries
+ * again.
+ */
 app.timer('catalog', {
   schedule: '0 17 */12 * * *',
   handler: (_timer, context) =>

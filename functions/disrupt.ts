@@ -5,13 +5,17 @@ import { logTo } from './deliver/deliver.ts';
 import { theWorker, withinTime } from './execution.ts';
 
 /**
- * How long one execution looks on while something is under way, in milliseconds: nearly until the timer comes again. The host has a status
- * of schedules that come once a minute or less often, and none of others, of which the sandbox's is every ten seconds.
+ * How long one execution looks on while something is under way, in milliseconds: nearly until the timer comes again.
+ * The host has a status of schedules that come once a minute or less often, and none of others, of which the sandbox's
+ * is every ten seconds.
  */
 const LOOK_ON_MS = 50_000;
 const LOOK_ON_BETWEEN_QUICK_MS = 8_000;
 
-/** A failure is the next look's to repair: what has been begun is written on the objects. It is thrown, so that the portal shows it. */
+/**
+ * A failure is the next look's to repair: what has been begun is written on the objects. It is thrown, so that the
+ * portal shows it.
+ */
 app.timer('disrupt', {
   schedule: '%DISRUPT_SCHEDULE%',
   handler: (timer, context) =>

@@ -3,12 +3,15 @@ import { type App, theApp } from '../shared/composition.ts';
 import { RetryableError } from '../shared/ports/errors.ts';
 
 /**
- * An execution acts for so long, in milliseconds. After five minutes the host ends the worker (`functionTimeout`), and with it all that
- * runs there; a session's lock lasts as long, and is not renewed for a batch.
+ * An execution acts for so long, in milliseconds. After five minutes the host ends the worker (`functionTimeout`), and
+ * with it all that runs there; a session's lock lasts as long, and is not renewed for a batch.
  */
 export const ACTING_MS: number = 4 * 60_000;
 
-/** Until then, in milliseconds since its beginning, it may put off what was not done; the queue has the rest back in time. */
+/**
+ * Until then, in milliseconds since its beginning, it may put off what was not done; the queue has the rest back in
+ * time.
+ */
 export const TELLING_MS: number = ACTING_MS + 45_000;
 
 /** What an execution needs of the worker it happens in. */
@@ -30,7 +33,10 @@ function after(ms: number, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** One execution, which ends in time: `use` gets the worker with an app of which all that waits throws a RetryableError when time is over. */
+/**
+ * One execution, which ends in time: `use` gets the worker with an app of which all that waits throws a RetryableError
+ * when time is over.
+ */
 export async function withinTime<Answer>(worker: Worker, use: (worker: Worker) => Promise<Answer>): Promise<Answer> {
   const acting = beginEnd(worker, ACTING_MS);
   const telling = beginEnd(worker, TELLING_MS);

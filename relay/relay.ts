@@ -69,7 +69,10 @@ export interface Relay {
 /** How long hints that wait get to leave when the relay stops. Kubernetes grants 30 s by default. */
 const LAST_SEND_MS = 3_000;
 
-/** Starts a relay. Rejects when a port is taken or a setting is refused; everything else is retried for as long as it runs. */
+/**
+ * Starts a relay. Rejects when a port is taken or a setting is refused; everything else is retried for as long as it
+ * runs.
+ */
 export async function startRelay(config: RelayConfig): Promise<Relay> {
   const { cluster, buffers, log, timing } = config;
   const metrics = createMetrics();

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What only Bicep's own command can say of the files under `infra`: they compile, its linter finds nothing, they have its form, and each variant of
- * the parameters in `infra/variants` can be worked out, to what its committed snapshot says where there is one. A warning counts as an error.
+ * What only Bicep's own command can say of the files under `infra`: they compile, its linter finds nothing, they have
+ * its form, and each variant of the parameters in `infra/variants` can be worked out, to what its committed snapshot
+ * says where there is one. A warning counts as an error.
  *
  *     node scripts/bicep.ts [--write] [--required]
  *
- * `--write` gives files their form and writes the snapshots anew. Without a `bicep` on the PATH nothing is looked at, and it says so; with
- * `--required` that is a failure. What can be said without the command, the tests in test/unit/infra say.
+ * `--write` gives files their form and writes the snapshots anew. Without a `bicep` on the PATH nothing is looked at,
+ * and it says so; with `--required` that is a failure. What can be said without the command, the tests in
+ * test/unit/infra say.
  */
 const [writes, isRequired] = ['--write', '--required'].map((word) => process.argv.includes(word));
 

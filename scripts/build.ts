@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { build, type Plugin } from 'esbuild';
 
 /**
- * Bundles the Functions app and the relay, or with the argument `relay` the relay alone. One entry each, split where the code loads lazily, so that a cold start reads
- * only what its first message needs. ESM output needs `require` for the CommonJS packages inside it.
+ * Bundles the Functions app and the relay, or with the argument `relay` the relay alone. One entry each, split where
+ * the code loads lazily, so that a cold start reads only what its first message needs. ESM output needs `require` for
+ * the CommonJS packages inside it.
  */
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 

@@ -7,8 +7,8 @@ export interface ChangedFile {
 }
 
 /**
- * The lines of this checkout that are not in `base`, committed or not. Without a base: since this branch left `origin/main` or
- * `main`, or, on that branch itself, since the commit before the last.
+ * The lines of this checkout that are not in `base`, committed or not. Without a base: since this branch left
+ * `origin/main` or `main`, or, on that branch itself, since the commit before the last.
  */
 export function changedFiles(base = usualBase()): ReadonlyArray<ChangedFile> {
   const diff = git('diff', '--unified=0', '--no-color', '--no-ext-diff', '--diff-filter=AMR', base);

@@ -18,8 +18,8 @@ interface Results {
 const FLAKY_MAX = 3;
 
 /**
- * Adds up the result files of a folder and prints the one line that CI reads. A file that could not even load counts as a
- * failure, and so does each test that needed a second try when they are more than a few.
+ * Adds up the result files of a folder and prints the one line that CI reads. A file that could not even load counts as
+ * a failure, and so does each test that needed a second try when they are more than a few.
  */
 const [folder = '.', status = '0'] = process.argv.slice(2);
 const files = readdirSync(folder).filter((name) => name.endsWith('.json'));

@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs';
 import type { Reporter, TestCase } from 'vitest/node';
 
 /**
- * Names the tests that passed only at their second try, at the end of the run, and adds them to the file that FLAKY_TESTS
- * names, one a line. Such a test has found something.
+ * Names the tests that passed only at their second try, at the end of the run, and adds them to the file that
+ * FLAKY_TESTS names, one a line. Such a test has found something.
  */
 export default class FlakyReporter implements Reporter {
   readonly #names: Array<string> = [];

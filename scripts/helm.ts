@@ -17,8 +17,9 @@ export type FoundHelm =
   { readonly kind: 'found'; readonly path: string } | { readonly kind: 'absent'; readonly reason: string };
 
 /**
- * The `helm` that the variable HELM names, or the pinned version from the cache. Where it is not there yet, it is built from its
- * Go module, once for all who ask at the same time. Answers why not where there is no Go. Throws when a build fails.
+ * The `helm` that the variable HELM names, or the pinned version from the cache. Where it is not there yet, it is built
+ * from its Go module, once for all who ask at the same time. Answers why not where there is no Go. Throws when a build
+ * fails.
  */
 export async function ensureHelm(): Promise<FoundHelm> {
   const given = process.env['HELM'] ?? '';
@@ -58,7 +59,10 @@ async function build(folder: string, path: string): Promise<void> {
   }
 }
 
-/** Does it while nobody else does. A lock whose holder has died is taken over; by two at once at worst, and then both do it. */
+/**
+ * Does it while nobody else does. A lock whose holder has died is taken over; by two at once at worst, and then both do
+ * it.
+ */
 async function underLock(lock: string, work: () => Promise<void>): Promise<void> {
   const endMs = Date.now() + BUILD_WITHIN_MS;
   while (!take(lock)) {

@@ -4,15 +4,19 @@ import { runSteps } from './run.ts';
 import { zip } from './zip.ts';
 
 /**
- * Builds the Functions app and lays it out as Azure takes it: the folder `dist/app`, which azd deploys, and `dist/app.zip`,
- * which `az functionapp deployment source config-zip` does. Nothing is to be installed or built there: packages are bundled.
+ * Builds the Functions app and lays it out as Azure takes it: the folder `dist/app`, which azd deploys, and
+ * `dist/app.zip`, which `az functionapp deployment source config-zip` does. Nothing is to be installed or built there:
+ * packages are bundled.
  */
 runSteps([{ title: 'build', command: 'node', args: ['scripts/build.ts'] }]);
 
 const { name, version, type, main } = JSON.parse(readFileSync('package.json', 'utf8')) as Readonly<
   Record<'name' | 'version' | 'type' | 'main', string>
 >;
-/** What the app is built for. On an older Node it does not load, and the Functions host then goes on without any function and no error. */
+/**
+ * What the app is built for. On an older Node it does not load, and the Functions host then goes on without any
+ * function and no error.
+ */
 const engines = { node: '>=24' };
 const manifest = `${JSON.stringify({ name, version, private: true, type, main, engines }, null, 2)}\n`;
 const built = readdirSync('dist/functions', { recursive: true, encoding: 'utf8' })

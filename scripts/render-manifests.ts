@@ -58,7 +58,9 @@ const files: Readonly<Record<string, ManifestFile>> = {
   },
 };
 
-/** The files of `infra/kubernetes` as the chart renders them with the Helm at `helm`, by name. Repeating gives the same. */
+/**
+ * The files of `infra/kubernetes` as the chart renders them with the Helm at `helm`, by name. Repeating gives the same.
+ */
 export async function renderManifestFiles(helm: string): Promise<ReadonlyMap<string, string>> {
   const rendered = new Map<string, string>();
   for (const [name, file] of Object.entries(files)) rendered.set(name, await renderFile(helm, file));

@@ -7,9 +7,15 @@ const scopes = {
     title: 'tests',
     args: ['fast', 'integration', 'app'].flatMap((name) => ['--project', name]),
   },
-  /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects, and all that laws draw. */
+  /**
+   * `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects, and all that
+   * laws draw.
+   */
   slow: { title: 'slow tests', args: ['--project', 'slow', '--project', 'laws'] },
-  /** `npm test -- --real`: the suites that need a real control plane, each file with one of its own, and those that need the real az. */
+  /**
+   * `npm test -- --real`: the suites that need a real control plane, each file with one of its own, and those that need
+   * the real az.
+   */
   real: { title: 'tests on a real control plane', args: ['--project', 'real'] },
 } as const;
 
@@ -41,8 +47,8 @@ runSteps([
 ]);
 
 /**
- * `npm test -- --soak`: churn and faults, then rest, and whether the product's laws hold meanwhile; on the embedded control plane, and on
- * a real one too where there is one. With `--control-plane` only on that. Ends the process.
+ * `npm test -- --soak`: churn and faults, then rest, and whether the product's laws hold meanwhile; on the embedded
+ * control plane, and on a real one too where there is one. With `--control-plane` only on that. Ends the process.
  */
 function soak(args: ReadonlyArray<string>): never {
   const other = args.find((argument) => argument === '--real' || argument === '--slow');

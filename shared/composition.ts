@@ -50,13 +50,17 @@ export function theApp(): App {
   return (instance ??= appFrom(process.env));
 }
 
-/** The name of a cluster that nobody has told us: it is in ids of messages only, and what is put off finds its cluster by the ports. */
+/**
+ * The name of a cluster that nobody has told us: it is in ids of messages only, and what is put off finds its cluster
+ * by the ports.
+ */
 const UNNAMED = 'unnamed';
 
 /**
- * The app of these settings. Where some are missing or wrong it can do nothing but put hints off, which Service Bus alone is needed for,
- * and without which no trigger listens: a delivery that failed would be given back, come at once, and be dead-lettered within a second.
- * Azure restarts the app when a setting changes. Throws where Service Bus is not among the settings.
+ * The app of these settings. Where some are missing or wrong it can do nothing but put hints off, which Service Bus
+ * alone is needed for, and without which no trigger listens: a delivery that failed would be given back, come at once,
+ * and be dead-lettered within a second. Azure restarts the app when a setting changes. Throws where Service Bus is not
+ * among the settings.
  */
 export function appFrom(environment: Readonly<Record<string, string | undefined>>): App {
   try {
@@ -177,7 +181,9 @@ async function connectContainer(
   return service.getContainerClient(name);
 }
 
-/** With a kubeconfig where one is named; else as AKS with Entra ID wants it: our identity's token for AKS's audience. */
+/**
+ * With a kubeconfig where one is named; else as AKS with Entra ID wants it: our identity's token for AKS's audience.
+ */
 async function connectKubernetes(settings: Settings, credential: () => Promise<TokenCredential>): Promise<Transport> {
   if (settings.KUBECONFIG !== undefined) {
     const { fromKubeconfig } = await import('./adapters/kubernetes/kubeconfig.ts');

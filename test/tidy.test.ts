@@ -30,7 +30,9 @@ const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
   test: ['shared', 'functions', 'relay', 'cli', 'infra/hooks', 'sandbox', 'scripts'],
 };
 
-/** Which folder may name which package, beside Node's own modules. Packages not listed here may be named nowhere else. */
+/**
+ * Which folder may name which package, beside Node's own modules. Packages not listed here may be named nowhere else.
+ */
 const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   'shared/kubernetes': [],
   'shared/core': [],
@@ -55,7 +57,10 @@ const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   'infra/hooks': [],
 };
 
-/** The folders of the core in the order in which a decision passes through them: each may import only what stands before it. */
+/**
+ * The folders of the core in the order in which a decision passes through them: each may import only what stands before
+ * it.
+ */
 const coreFolders = [
   'quantity',
   'model',
@@ -107,7 +112,10 @@ const coreFolders = [
 /** More files than this in one folder, and nobody sees at a glance what it holds. */
 const FILES_MAX = 13;
 
-/** Where that holds, and where arrows between folders run one way. What is recorded or generated, and fixtures, are no rooms of code. */
+/**
+ * Where that holds, and where arrows between folders run one way. What is recorded or generated, and fixtures, are no
+ * rooms of code.
+ */
 const rooms = ['shared', 'relay', 'cli', 'sandbox', 'functions', 'test'];
 
 /** Files that still know each other by their types: each of these groups is to be opened by moving one of them. */
@@ -180,6 +188,22 @@ test('a package is named in one folder only, and the core names none', () => {
 test('no file is named for what it is not', () => {
   const vague = files.filter((file) => /(^|[/-])(utils?|helpers?|common|misc)\.ts$|(^|[/])index\.ts$/.test(file));
   expect(vague).toEqual([]);
+});
+
+/** What the formatter keeps code to; comments it leaves alone. */
+const WIDTH = 120;
+
+test('comments end where lines of code do, but for commands to type and words to tools', () => {
+  const wide = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line, index) => {
+        const isComment = /^\s*(\*|\/\/|\/\*\*) /.test(line);
+        const isExempt = /^\s*\* {4,}\S|(Stryker|oxlint-disable)|https?:/.test(line);
+        return isComment && !isExempt && line.length > WIDTH ? [`${file}:${index + 1}`] : [];
+      }),
+  );
+  expect(wide).toEqual([]);
 });
 
 test('no source file carries a path of a machine or the address of a registry', () => {

@@ -1,7 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { statedSlice } from '../../shared/contract/api/annotations/stated-devices.ts';
 
-/** The public format of catalogs, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
+/**
+ * The public format of catalogs, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here.
+ */
 
 const quantities = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
   description: 'Resource name to quantity, such as 4, 140m or 16Gi.',

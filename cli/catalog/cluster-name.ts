@@ -15,8 +15,8 @@ const UNKNOWN = 'offline';
 type Given = Pick<Snapshot, 'nodes' | 'nodePools' | 'shapes'>;
 
 /**
- * AKS puts the name of the node resource group on all nodes. Nodes that are given tell it; else pods and pools that ask for
- * a name mean their own cluster, and the first that they ask for is taken.
+ * AKS puts the name of the node resource group on all nodes. Nodes that are given tell it; else pods and pools that ask
+ * for a name mean their own cluster, and the first that they ask for is taken.
  */
 export function clusterNameOf(given: Given): ClusterName {
   const onNodes = given.nodes.flatMap(({ metadata }) => metadata.labels?.[label.azureCluster] ?? []);

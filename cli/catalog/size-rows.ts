@@ -2,8 +2,9 @@ import type { Sku } from '../../shared/adapters/azure/catalog/sku.ts';
 
 /**
  * One size as `data/REGION.json` keeps it, in this order: name, vCPUs, memory GiB, GPUs, `amd64`|`arm64`, zones joined,
- * flags (s spot, a accelerated networking, p premium storage, h encryption at host, t trusted launch), largest ephemeral
- * OS disk in GB (0: none), its placement, on-demand price, spot price (micro-USD per hour, null where there is none).
+ * flags (s spot, a accelerated networking, p premium storage, h encryption at host, t trusted launch), largest
+ * ephemeral OS disk in GB (0: none), its placement, on-demand price, spot price (micro-USD per hour, null where there
+ * is none).
  */
 export type SizeRow = readonly [
   name: string,
@@ -49,7 +50,10 @@ export function toRow(sku: Sku): SizeRow {
   ];
 }
 
-/** The size of a row. What decides launches only (quota family, image generations, disk controllers, ultra disks) is empty. */
+/**
+ * The size of a row. What decides launches only (quota family, image generations, disk controllers, ultra disks) is
+ * empty.
+ */
 export function fromRow(row: SizeRow): Sku {
   const [name, vCpus, memoryGib, gpus, arch, zones, flags, maxGb, placement, onDemandMicroUsd, spotMicroUsd] = row;
   return {

@@ -6,8 +6,8 @@ import { toRow, type SizeFile, type SizeRow } from './size-rows.ts';
 
 /**
  * Writes `data/REGION.json`, the sizes and prices that the command ships with, from the folder of facts named on the
- * command line: `node cli/catalog/write-sizes.ts sandbox/azure/data`. It reads that folder's documented columns and sends
- * them through the code that reads Azure's own SKU list. The same facts give the same files, byte for byte.
+ * command line: `node cli/catalog/write-sizes.ts sandbox/azure/data`. It reads that folder's documented columns and
+ * sends them through the code that reads Azure's own SKU list. The same facts give the same files, byte for byte.
  */
 export function renderSizes(folder: string, region: string): string {
   const facts = JSON.parse(readFileSync(join(folder, `${region}.json`), 'utf8')) as unknown;

@@ -13,8 +13,8 @@ export function isAgentPool(value: Fields): boolean {
 }
 
 /**
- * A node pool of AKS as a NodePool with the same size, labels, taints and greatest number of nodes, and an AKSNodeClass where it has settings
- * of one. `region`: zones are named by it; null: they are left out.
+ * A node pool of AKS as a NodePool with the same size, labels, taints and greatest number of nodes, and an AKSNodeClass
+ * where it has settings of one. `region`: zones are named by it; null: they are left out.
  */
 export function convertAgentPool(pool: Fields, region: string | null): Converted {
   const name = textOf(pool['name']) ?? 'pool';

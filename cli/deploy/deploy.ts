@@ -20,7 +20,10 @@ import { whatWould } from './what-would.ts';
 
 const STEPS = 6;
 
-/** Deploys, or with `--dry-run` says what that would change. Each step can be repeated. Throws Stopped where it cannot go on. */
+/**
+ * Deploys, or with `--dry-run` says what that would change. Each step can be repeated. Throws Stopped where it cannot
+ * go on.
+ */
 export async function deploy(options: DeployOptions, machine: Machine): Promise<void> {
   const target = openTarget(options, machine);
   const zip = zipOf(options, machine);

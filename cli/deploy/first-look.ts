@@ -17,7 +17,9 @@ type AppLook =
   | { readonly kind: 'works'; readonly snapshotAgeMs: number | null }
   | { readonly kind: 'lacks'; readonly problems: ReadonlyArray<string> };
 
-/** Looks until the app works and has heard the relay, and then what is decided. Throws Stopped where that does not come. */
+/**
+ * Looks until the app works and has heard the relay, and then what is decided. Throws Stopped where that does not come.
+ */
 export async function lookUntilItWorks(target: Target, machine: Machine): Promise<void> {
   const endMs = machine.now() + WORKS_WITHIN_MS;
   let said = '';

@@ -41,8 +41,8 @@ export const ASKED_WITHIN_MS = 5 * 60_000;
 const ANSWERS_WITHIN_MS = 90_000;
 
 /**
- * This one. `tellsInterrupt`: Ctrl-C ends the program that runs and what is waited for, and the command says where it stopped; a second one
- * ends the command. Code that holds the machine must go without.
+ * This one. `tellsInterrupt`: Ctrl-C ends the program that runs and what is waited for, and the command says where it
+ * stopped; a second one ends the command. Code that holds the machine must go without.
  */
 export function thisMachine({ tellsInterrupt }: { readonly tellsInterrupt: boolean }): Machine {
   const interrupt = new AbortController();

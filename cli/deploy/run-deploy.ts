@@ -7,7 +7,10 @@ import { uninstall } from './uninstall.ts';
 
 const COMMANDS = { deploy, status, uninstall } as const;
 
-/** Runs `deploy`, `status` or `uninstall`, and returns the exit code that its help documents. `tell` hears what stopped it. */
+/**
+ * Runs `deploy`, `status` or `uninstall`, and returns the exit code that its help documents. `tell` hears what stopped
+ * it.
+ */
 export async function runDeploy(
   options: DeployOptions,
   tell: (line: string) => void,

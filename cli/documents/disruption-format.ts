@@ -1,6 +1,9 @@
 import { Type, type Static } from 'typebox';
 
-/** The public format of disruption plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
+/**
+ * The public format of disruption plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from
+ * here.
+ */
 
 const pricePerHourOf = (description: string) =>
   Type.String({

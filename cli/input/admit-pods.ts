@@ -91,7 +91,9 @@ function withDefaults(spec: JsonObject, defaults: ReadonlyArray<ContainerDefault
   };
 }
 
-/** A limit stands in for a request that is not there; then ranges fill what is still open, the first that has a word. */
+/**
+ * A limit stands in for a request that is not there; then ranges fill what is still open, the first that has a word.
+ */
 function defaulted(container: JsonObject, defaults: ReadonlyArray<ContainerDefaults>): JsonObject {
   const given = mapAt(container, 'resources');
   const own = mapAt(given, 'limits');

@@ -14,7 +14,9 @@ export interface GivenCluster {
   readonly notes: ReadonlyArray<string>;
 }
 
-/** Puts objects through the snapshot that production decides from, so that a plan from files is the plan of production. */
+/**
+ * Puts objects through the snapshot that production decides from, so that a plan from files is the plan of production.
+ */
 export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: number): GivenCluster {
   const admission = createAdmission(objects);
   const storage = storageClassesOffline(objects);
@@ -87,7 +89,9 @@ function completed(object: CheckedObject, admission: Admission): JsonObject {
   };
 }
 
-/** The template of daemons, with what the API server gives their pods: a plan counts them by it while there are none. */
+/**
+ * The template of daemons, with what the API server gives their pods: a plan counts them by it while there are none.
+ */
 function withPodsOnHost(value: JsonObject): JsonObject {
   const spec = mapAt(value, 'spec');
   const template = mapAt(spec, 'template');
@@ -101,8 +105,8 @@ function withAllocatable(value: JsonObject): JsonObject {
 }
 
 /**
- * A pod on a node runs. One without is taken as refused by the scheduler: what room there is, the plan looks at first. One that runs
- * all the same, as the relay's does in the sandbox, wants no room.
+ * A pod on a node runs. One without is taken as refused by the scheduler: what room there is, the plan looks at first.
+ * One that runs all the same, as the relay's does in the sandbox, wants no room.
  */
 function statusOf({ value }: CheckedObject): JsonObject {
   const status = mapAt(value, 'status');

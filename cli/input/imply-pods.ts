@@ -16,7 +16,9 @@ export interface ImpliedPods {
 /** Beyond this many implied pods a number was mistyped: the largest cluster that plans are made for has 150,000. */
 const MOST_PODS = 200_000;
 
-/** The pods that workloads would create, named `<workload>-<ordinal>`, in their namespace, with their labels and owner. */
+/**
+ * The pods that workloads would create, named `<workload>-<ordinal>`, in their namespace, with their labels and owner.
+ */
 export function implyPods(objects: ReadonlyArray<CheckedObject>): ImpliedPods {
   const given = indexGiven(objects);
   const scaling = scalingBy(objects);

@@ -3,8 +3,9 @@ import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 
 /**
- * The pools, those not ready whose class is not among the classes that are given, as the product would find them. Where no
- * class is given at all, classes with default settings are assumed, so that pods and pools can be tried by themselves.
+ * The pools, those not ready whose class is not among the classes that are given, as the product would find them. Where
+ * no class is given at all, classes with default settings are assumed, so that pods and pools can be tried by
+ * themselves.
  */
 export function refuseMissingClasses(
   pools: ReadonlyArray<NodePool>,

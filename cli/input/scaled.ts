@@ -16,8 +16,8 @@ interface Bounds {
 }
 
 /**
- * Autoscalers hold a workload between their bounds, whatever its manifest says; what they do between these depends on load,
- * which is not known here. One that is scaled to 0 is left alone by them.
+ * Autoscalers hold a workload between their bounds, whatever its manifest says; what they do between these depends on
+ * load, which is not known here. One that is scaled to 0 is left alone by them.
  */
 export function scalingBy(objects: ReadonlyArray<CheckedObject>): Scaling {
   const bounds = new Map(objects.flatMap((one) => boundsOf(one)));

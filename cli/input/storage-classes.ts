@@ -6,7 +6,9 @@ const DISK = 'disk.csi.azure.com';
 const FILE = 'file.csi.azure.com';
 const BLOB = 'blob.csi.azure.com';
 
-/** The storage classes that AKS creates, those of blobs where their driver is on. Source: AKS's documentation, 2026-08. */
+/**
+ * The storage classes that AKS creates, those of blobs where their driver is on. Source: AKS's documentation, 2026-08.
+ */
 const AKS_CLASSES: ReadonlyArray<readonly [string, string]> = [
   ['default', DISK],
   ['managed', DISK],
@@ -34,9 +36,9 @@ export interface StorageClassesOffline {
 }
 
 /**
- * Adds AKS's own classes to those that are given, of which one of the same name counts. A class that binds at once would
- * have its volumes made before their pods, in some zone; as nothing makes them here, they are taken to be where the pods
- * go. A class that was read from a cluster stays as it is: there, volumes are made.
+ * Adds AKS's own classes to those that are given, of which one of the same name counts. A class that binds at once
+ * would have its volumes made before their pods, in some zone; as nothing makes them here, they are taken to be where
+ * the pods go. A class that was read from a cluster stays as it is: there, volumes are made.
  */
 export function storageClassesOffline(objects: ReadonlyArray<CheckedObject>): StorageClassesOffline {
   const wanted = objects.flatMap(classesOfNewVolumes);

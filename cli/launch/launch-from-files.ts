@@ -24,8 +24,8 @@ import { recordingAzure } from './recording-azure.ts';
 const NO_TOKEN = '000000.0000000000000000';
 
 /**
- * Launches one machine of a pool with the product's own adapter and Azure's own clients against an ARM that only listens, and shows
- * what it heard. Throws WrongInputError with all that is wrong with the input.
+ * Launches one machine of a pool with the product's own adapter and Azure's own clients against an ARM that only
+ * listens, and shows what it heard. Throws WrongInputError with all that is wrong with the input.
  */
 export async function launchFromFiles(options: LaunchOptions, stdin: Readable): Promise<PlanOutcome> {
   const { snapshot, notes: ofCluster } = await readCluster(options, stdin, Date.now());

@@ -3,7 +3,10 @@ import type { Settings } from '../../shared/contract/settings/settings.ts';
 /** Digits that stand for AKS's own where nothing tells them. */
 export const NO_DIGITS = '00000000';
 
-/** The eight digits by which AKS names what belongs to a cluster, from its own VNet's name; null where that says nothing. */
+/**
+ * The eight digits by which AKS names what belongs to a cluster, from its own VNet's name; null where that says
+ * nothing.
+ */
 export function digitsOf({ VNET_SUBNET_ID: id }: Pick<Settings, 'VNET_SUBNET_ID'>): string | null {
   return /\/virtualNetworks\/aks-vnet-(\d{8})\//i.exec(id)?.[1] ?? null;
 }

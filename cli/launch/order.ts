@@ -41,8 +41,8 @@ export interface LaunchInput {
 }
 
 /**
- * The order for one node of a pool, as the product would make it for a claim of it. Throws WrongInputError where the size is
- * none that such a node can have, or the zone is none.
+ * The order for one node of a pool, as the product would make it for a claim of it. Throws WrongInputError where the
+ * size is none that such a node can have, or the zone is none.
  */
 export function orderOf(
   options: NodeChoice,
@@ -88,7 +88,9 @@ export function orderOf(
   return { order, notes: isOffered ? [] : [note] };
 }
 
-/** Requirements that leave one value, of labels that neither size nor zone decides: every node of the pool carries them. */
+/**
+ * Requirements that leave one value, of labels that neither size nor zone decides: every node of the pool carries them.
+ */
 function ownLabels({ spec }: NodePool): Readonly<Record<string, string>> {
   return Object.fromEntries(
     (spec.template.spec.requirements ?? []).flatMap(({ key: written, operator, values = [] }) => {

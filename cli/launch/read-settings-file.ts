@@ -10,8 +10,8 @@ const UNUSED = {
 };
 
 /**
- * Reads app settings as `local.settings.json` has them, under `Values`, or as a plain object of names and values. Throws
- * WrongInputError that names what is missing, or no text.
+ * Reads app settings as `local.settings.json` has them, under `Values`, or as a plain object of names and values.
+ * Throws WrongInputError that names what is missing, or no text.
  */
 export function readSettingsFile(path: string): Settings {
   const { origin, text } = readSource(path);

@@ -12,8 +12,8 @@ const UNPRICED = { onDemandMicroUsd: 1, spotMicroUsd: 1 } as const;
 const ANY_GENERATION = { hyperVGenerations: ['1', '2'] } as const;
 
 /**
- * The sizes of a region: those that come along, or those of a file as ARM lists them (`az vm list-skus`, a `value` of ARM's, or
- * one list for each region). Throws WrongInputError.
+ * The sizes of a region: those that come along, or those of a file as ARM lists them (`az vm list-skus`, a `value` of
+ * ARM's, or one list for each region). Throws WrongInputError.
  */
 export function readSkus(path: string | null, location: string): ReadonlyArray<Sku> {
   if (path === null) return readShippedSizes(location).skus.map((sku) => ({ ...sku, ...ANY_GENERATION }));

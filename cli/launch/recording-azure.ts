@@ -11,8 +11,8 @@ export interface Sent {
 }
 
 /**
- * An ARM that accepts whatever it is sent, on loopback, and remembers it: so that the real clients show what they would send. It
- * decides nothing, and answers a read with what was written, or with one of `lists`, by path.
+ * An ARM that accepts whatever it is sent, on loopback, and remembers it: so that the real clients show what they would
+ * send. It decides nothing, and answers a read with what was written, or with one of `lists`, by path.
  */
 export async function recordingAzure(lists: ReadonlyMap<string, ReadonlyArray<object>>): Promise<{
   readonly endpoint: string;

@@ -8,11 +8,15 @@ import { sizeText, zoneText } from './offering-text.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import { wrapText } from './text-table.ts';
 
-/** Choices that are explained, and reasons told of each: the dearest, and those that ruled out most. `-o json` has all. */
+/**
+ * Choices that are explained, and reasons told of each: the dearest, and those that ruled out most. `-o json` has all.
+ */
 const CHOICES_TOLD = 3;
 const REASONS_TOLD = 4;
 
-/** Why nothing cheaper was chosen, for the sizes on which most is spent. Empty where the cheapest was chosen throughout. */
+/**
+ * Why nothing cheaper was chosen, for the sizes on which most is spent. Empty where the cheapest was chosen throughout.
+ */
 export function renderCheaperOfferings({ claims }: Plan, currency: string): string {
   const choices = [...Map.groupBy(claims, ({ offering }) => `${offering.instanceType} ${offering.capacityType}`)]
     .map(([, own]) => own)

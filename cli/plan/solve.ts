@@ -20,7 +20,9 @@ export interface Solved {
 /** Each attempt may try four times as hard as the one before, so the last has most of the time. */
 const GROWTH = 4;
 
-/** Packing effort of the first attempt under a budget: little enough for a quick plan, and the fourth is production's. */
+/**
+ * Packing effort of the first attempt under a budget: little enough for a quick plan, and the fourth is production's.
+ */
 const FIRST_OPERATIONS = Math.floor(DEFAULT_WORK.operations / GROWTH ** 3);
 
 /** More effort than this has never found anything. */
@@ -41,8 +43,8 @@ interface Attempt {
 
 /**
  * Without a budget the plan is the one that production would make. With one, better plans are looked for while the time
- * lasts; the best is kept: fewest pods left, then lowest cost with risk. At least one plan is made, however small the budget. What is refused by its audit is left out, as in
- * production. `planner`: makes each plan.
+ * lasts; the best is kept: fewest pods left, then lowest cost with risk. At least one plan is made, however small the
+ * budget. What is refused by its audit is left out, as in production. `planner`: makes each plan.
  */
 export function solve(
   given: ProvisioningInput,

@@ -5,7 +5,9 @@ export type Align = 'left' | 'right';
 /** Between columns. */
 const GAP = '  ';
 
-/** Columns with one title each; numbers go right. Ends of lines are not padded. What a terminal obeys is made harmless. */
+/**
+ * Columns with one title each; numbers go right. Ends of lines are not padded. What a terminal obeys is made harmless.
+ */
 export function textTable(
   titles: ReadonlyArray<string>,
   given: ReadonlyArray<ReadonlyArray<string>>,
@@ -48,7 +50,10 @@ function cutMiddle(text: string, most: number): string {
   return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
 }
 
-/** Lines of at most `width`, broken at blanks; the first begins with `lead` and the others are indented as deep as it. Harmless. */
+/**
+ * Lines of at most `width`, broken at blanks; the first begins with `lead` and the others are indented as deep as it.
+ * Harmless.
+ */
 export function wrapText(text: string, width: number, lead = ''): string {
   const indent = ' '.repeat(lead.length);
   const lines: Array<string> = [];

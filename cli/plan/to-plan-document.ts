@@ -14,7 +14,9 @@ import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import type { PlanDocument } from '../documents/plan-format.ts';
 import type { Solved } from './solve.ts';
 
-/** The plan in its public form. `taken` are the names of claims that exist, `currency` is what prices are in (ISO 4217). */
+/**
+ * The plan in its public form. `taken` are the names of claims that exist, `currency` is what prices are in (ISO 4217).
+ */
 export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<string>, currency: string): PlanDocument {
   const names = claimNames(plan, taken);
   return {
@@ -82,7 +84,9 @@ function gapOf({ cost, lowerBound }: WeighedCost): number | null {
   return lowerBound === 0 ? null : Math.round((cost / lowerBound - 1) * 1e6) / 1e6;
 }
 
-/** The pool and a number. In production the name's end is derived from the decision, which a plan from files has not. */
+/**
+ * The pool and a number. In production the name's end is derived from the decision, which a plan from files has not.
+ */
 function claimNames({ claims }: Plan, taken: ReadonlySet<string>): ReadonlyArray<string> {
   const used = new Set(taken);
   const next = new Map<string, number>();

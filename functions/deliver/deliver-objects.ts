@@ -6,8 +6,8 @@ import { type Invocation, failed, logTo, pauseAfter } from './deliver.ts';
 import { type Worker, theWorker, withinTime } from '../execution.ts';
 
 /**
- * Moves along what a message names. As `deliverTo`, but each object by itself: those that fail for now are put off, together
- * where they wait equally long, those that fail for good are kept in the poison queue, and the rest is done.
+ * Moves along what a message names. As `deliverTo`, but each object by itself: those that fail for now are put off,
+ * together where they wait equally long, those that fail for good are kept in the poison queue, and the rest is done.
  */
 export async function deliverObjects(context: Invocation, raw: unknown): Promise<void> {
   await deliverObjectsTo(theWorker(), context, raw);

@@ -8,10 +8,10 @@ import { tellFollowed } from './deliver-objects.ts';
 import { type Worker, theWorker, withinTime } from '../execution.ts';
 
 /**
- * All hints that wait for one cluster arrive together and ask for one look, and one is what they get, whatever becomes of it: where it
- * fails for now, one hint is put off for all. An API server that does not answer costs a batch the time of one look.
- * Those that cannot be read are kept last: where a look can neither be had nor put off, the queue delivers all of them again, and
- * nothing of that delivery should have been kept already.
+ * All hints that wait for one cluster arrive together and ask for one look, and one is what they get, whatever becomes
+ * of it: where it fails for now, one hint is put off for all. An API server that does not answer costs a batch the time
+ * of one look. Those that cannot be read are kept last: where a look can neither be had nor put off, the queue delivers
+ * all of them again, and nothing of that delivery should have been kept already.
  */
 export async function deliverPods(context: Invocation, messages: unknown): Promise<void> {
   await deliverPodsTo(theWorker(), context, messages);

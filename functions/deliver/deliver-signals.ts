@@ -11,8 +11,9 @@ import { type Worker, theWorker, withinTime } from '../execution.ts';
 type Told = Parameters<Log>[1];
 
 /**
- * Uses one message about machines: a hint of ours, or what Event Grid sends, in either of its schemas, one event or a list of
- * them. As `deliverTo`, each event by itself: what means nothing to us is logged and forgotten, what is malformed is kept.
+ * Uses one message about machines: a hint of ours, or what Event Grid sends, in either of its schemas, one event or a
+ * list of them. As `deliverTo`, each event by itself: what means nothing to us is logged and forgotten, what is
+ * malformed is kept.
  */
 export async function deliverSignals(context: Invocation, raw: unknown): Promise<void> {
   await deliverSignalsTo(theWorker(), context, raw);

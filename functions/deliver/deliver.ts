@@ -25,8 +25,8 @@ const SPREAD_MAX_MS = 1_000;
 
 /**
  * Parses one message and uses it. A message that is malformed, or that fails for good, is kept in the poison queue with
- * the reason, and the rest goes on. A failure that may pass puts the hint off and lets the message go: one given back to
- * the queue returns at once and is dead-lettered after ten tries, which an API server that restarts would use up.
+ * the reason, and the rest goes on. A failure that may pass puts the hint off and lets the message go: one given back
+ * to the queue returns at once and is dead-lettered after ten tries, which an API server that restarts would use up.
  */
 export async function deliverTo<Message extends Hint>(
   worker: Worker,
@@ -44,7 +44,9 @@ export async function deliverTo<Message extends Hint>(
   }
 }
 
-/** Puts a hint off whose use may work later, and keeps what no retry can help. `message`: null when it cannot be read. */
+/**
+ * Puts a hint off whose use may work later, and keeps what no retry can help. `message`: null when it cannot be read.
+ */
 export async function failed(
   worker: Worker,
   context: Invocation,
@@ -74,9 +76,9 @@ function noticeKey({ functionName }: Invocation, { vmId, nodeName, event, notBef
 }
 
 /**
- * When a notice is looked at again, and by what key. A notice comes by several ways and several times, and each of them that fails asks for another
- * look: at times a quarter of the pause apart they meet, and the queue drops all but one. Else there would be ever more of them, for as
- * long as what keeps the notice from being acted on lasts.
+ * When a notice is looked at again, and by what key. A notice comes by several ways and several times, and each of them
+ * that fails asks for another look: at times a quarter of the pause apart they meet, and the queue drops all but one.
+ * Else there would be ever more of them, for as long as what keeps the notice from being acted on lasts.
  */
 function meeting(
   notice: string,
@@ -92,8 +94,9 @@ function meeting(
 const MEETING_MIN_MS = 250;
 
 /**
- * How long to wait before the next try, in milliseconds, after so many: what the failure says, as asking earlier lengthens that, or a
- * second, doubling. `share`, from 0 to 1, spreads those that failed together over a quarter more, and a second at most.
+ * How long to wait before the next try, in milliseconds, after so many: what the failure says, as asking earlier
+ * lengthens that, or a second, doubling. `share`, from 0 to 1, spreads those that failed together over a quarter more,
+ * and a second at most.
  */
 export function pauseAfter({ retryAfterMs }: RetryableError, tried: number, share: number): number {
   const own = Math.min(RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);

@@ -145,7 +145,10 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
   };
 }
 
-/** Asks az for all of it, and `isFile` for a file of one's own. Throws an Error whose message is one sentence with the way to mend it. */
+/**
+ * Asks az for all of it, and `isFile` for a file of one's own. Throws an Error whose message is one sentence with the
+ * way to mend it.
+ */
 export function gatherAnswers(ask: Ask, wishes: Wishes, isFile: (path: string) => boolean): Answers {
   const { subscription, path, deployer } = locate(ask, wishes);
   const read = (doing: string, resource: string, apiVersion: string): unknown =>
@@ -293,8 +296,8 @@ function toTopic({ id, identity, tags, properties }: SystemTopic): Topic {
 }
 
 /**
- * The subscription's path and the cluster's, once az is known to work there. Throws an Error whose message is one sentence with the way to
- * mend it.
+ * The subscription's path and the cluster's, once az is known to work there. Throws an Error whose message is one
+ * sentence with the way to mend it.
  */
 export function locate(
   ask: Ask,

@@ -9,7 +9,9 @@ export type AzAnswer =
 /** Asks the Azure CLI. */
 export type Ask = (args: ReadonlyArray<string>) => AzAnswer;
 
-/** An az that works in a folder and answers in JSON; one that takes longer than `withinMs` is ended, and has refused. */
+/**
+ * An az that works in a folder and answers in JSON; one that takes longer than `withinMs` is ended, and has refused.
+ */
 export function azIn(cwd: string, withinMs?: number): Ask {
   return (args) => {
     const words = [...args, '--only-show-errors', '--output', 'json'];

@@ -59,7 +59,8 @@ export const clusterChecks: ReadonlyArray<Check> = [
     }),
   ({ cluster: { properties } }) => {
     const { mode, defaultNodePools } = properties.nodeProvisioningProfile ?? {};
-    // Karpenter serves every NodePool whose class is of its kind, and AKS has no field that says which: None only leaves out AKS's own.
+    // Karpenter serves every NodePool whose class is of its kind, and AKS has no field that says which: None only
+    // leaves out AKS's own.
     const hasOwnPools = defaultNodePools !== 'None';
     return finding('node-auto-provisioning', mode !== 'Auto', {
       good: 'Node Auto Provisioning is off',

@@ -1,7 +1,10 @@
 import type { Ask } from './az.ts';
 import { explainRefusal } from './explain-refusal.ts';
 
-/** What somebody may do at one scope: Azure's own list. Data actions are those of Kubernetes, where Azure decides about it. */
+/**
+ * What somebody may do at one scope: Azure's own list. Data actions are those of Kubernetes, where Azure decides about
+ * it.
+ */
 export interface Permission {
   readonly actions: ReadonlyArray<string>;
   readonly notActions: ReadonlyArray<string>;

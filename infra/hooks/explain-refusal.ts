@@ -14,7 +14,9 @@ export function explainRefusal(doing: string, answer: Exclude<AzAnswer, { readon
 /** More than this is a page. */
 const SAID_LENGTH = 300;
 
-/** What Azure said, without what az wraps around it: the words of the status and JSON, or the name of a class in Python. */
+/**
+ * What Azure said, without what az wraps around it: the words of the status and JSON, or the name of a class in Python.
+ */
 function saidBy(message: string): string {
   const [, ofRest, ofDeployments] = /\((\{[^]*\})\)|^ERROR: (\{.*\})$/m.exec(message) ?? [];
   const { code, message: words } = errorIn(ofRest ?? ofDeployments ?? '{}');
@@ -39,7 +41,10 @@ function errorIn(json: string): Said {
   }
 }
 
-/** The line that says what happened: the first, but where Python's words for a crash come first, the last of those, which is the error itself. */
+/**
+ * The line that says what happened: the first, but where Python's words for a crash come first, the last of those,
+ * which is the error itself.
+ */
 function tellingLine(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '');
   const trace = lines.findIndex((line) => line.startsWith('Traceback '));

@@ -5,8 +5,9 @@ const MAINTENANCE_TOPIC = 'Microsoft.ResourceNotifications.MaintenanceResources'
 const DELETION_TOPIC = 'Microsoft.Resources.ResourceGroups';
 
 /**
- * Variables of azd's environment that the answers fill in, where the environment does not say them. `makeKey` makes a public SSH key, which
- * is asked for where the cluster has none and azd keeps it: by hand a new one would come with each look.
+ * Variables of azd's environment that the answers fill in, where the environment does not say them. `makeKey` makes a
+ * public SSH key, which is asked for where the cluster has none and azd keeps it: by hand a new one would come with
+ * each look.
  */
 export function fillIn(answers: Answers, makeKey: () => string): Readonly<Record<string, string>> {
   const { environment, nodeSubnetId, vnetGuid, sshPublicKey, healthTopicId, maintenanceTopicId, deletionTopicId } =
@@ -31,7 +32,10 @@ export function hasKey({ cluster: { properties } }: Answers): boolean {
   return (properties.linuxProfile?.ssh?.publicKeys ?? []).length > 0;
 }
 
-/** The subnet that is named, else the first node pool's, else the only one that AKS made; empty where that cannot be told. */
+/**
+ * The subnet that is named, else the first node pool's, else the only one that AKS made; empty where that cannot be
+ * told.
+ */
 export function subnetOf({ wishes, cluster, networks }: Answers): string {
   const ofPool = cluster.properties.agentPoolProfiles?.find(({ vnetSubnetID }) => vnetSubnetID !== undefined);
   const group = `/resourcegroups/${cluster.properties.nodeResourceGroup.toLowerCase()}/`;

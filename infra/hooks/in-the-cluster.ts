@@ -1,6 +1,9 @@
 /** What of the cluster decides how the chart is installed. */
 export interface InTheCluster {
-  /** Custom resources of the chart that are there and were not installed by it: Node Auto Provisioning's, or Karpenter's. */
+  /**
+   * Custom resources of the chart that are there and were not installed by it: Node Auto Provisioning's, or
+   * Karpenter's.
+   */
   readonly foreign: ReadonlyArray<string>;
   /** Those that are not there. */
   readonly missing: ReadonlyArray<string>;

@@ -31,8 +31,8 @@ export interface Installing {
 }
 
 /**
- * Builds the relay's image and installs the chart. Repeating it changes nothing that is the same. Throws an Error whose message is one
- * sentence.
+ * Builds the relay's image and installs the chart. Repeating it changes nothing that is the same. Throws an Error whose
+ * message is one sentence.
  */
 export function installRelay(installing: Installing): void {
   const { environment, say } = installing;

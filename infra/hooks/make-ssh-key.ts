@@ -11,8 +11,9 @@ export function isPublicKey(text: string): boolean {
 }
 
 /**
- * The public half of a new SSH key pair, in one line. Azure makes no Linux VM without a key or a password, and a cluster that was made
- * without a key has none to give. The private half is forgotten here: nobody can log in to such nodes.
+ * The public half of a new SSH key pair, in one line. Azure makes no Linux VM without a key or a password, and a
+ * cluster that was made without a key has none to give. The private half is forgotten here: nobody can log in to such
+ * nodes.
  */
 export function makePublicKey(): string {
   const { n = '', e = '' } = generateKeyPairSync('rsa', { modulusLength: MODULUS_BITS }).publicKey.export({

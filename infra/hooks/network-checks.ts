@@ -48,7 +48,10 @@ export const networkChecks: ReadonlyArray<Check> = [
 const PREFIX_LENGTH_MAX = 27;
 const DELEGATED_TO = 'Microsoft.App/environments';
 
-/** What is wrong with the subnet of the functions; null: nothing, or it is in another subscription, which is not looked at. */
+/**
+ * What is wrong with the subnet of the functions; null: nothing, or it is in another subscription, which is not looked
+ * at.
+ */
 function subnetFault({ wishes, networks, cluster }: Answers): { readonly says: string; readonly mend: string } | null {
   const id = wishes.functionsSubnetId;
   const subscription = cluster.id.split('/').slice(0, 3).join('/').toLowerCase();

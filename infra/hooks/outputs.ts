@@ -3,8 +3,8 @@ import { explainRefusal } from './explain-refusal.ts';
 import { renderExports } from './render-exports.ts';
 
 /**
- * `npm run --silent outputs -- DEPLOYMENT`: the outputs of a deployment to the subscription as lines for a shell, for those who
- * deploy without azd. `eval "$(npm run --silent outputs -- nodewright)"` sets them.
+ * `npm run --silent outputs -- DEPLOYMENT`: the outputs of a deployment to the subscription as lines for a shell, for
+ * those who deploy without azd. `eval "$(npm run --silent outputs -- nodewright)"` sets them.
  */
 const [name] = process.argv.slice(2);
 if (name === undefined) {

@@ -114,7 +114,10 @@ function clusterOf(of: OutputOf): string {
   return `${clusterGroupOf(of)}/providers/Microsoft.ContainerService/managedClusters/${of('CLUSTER_NAME')}`;
 }
 
-/** A role of the deployment's own: first who has it, then itself. By its object id, as az does not find an identity by `--assignee` that is gone with its group. `definedAt`: where it may be assigned. */
+/**
+ * A role of the deployment's own: first who has it, then itself. By its object id, as az does not find an identity by
+ * `--assignee` that is gone with its group. `definedAt`: where it may be assigned.
+ */
 function unassign(of: OutputOf, role: string, scope: string, definedAt: string): ReadonlyArray<string> {
   return [
     `az role assignment delete --assignee-object-id ${of('FUNCTIONS_PRINCIPAL_ID')} --scope ${scope}`,

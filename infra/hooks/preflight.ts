@@ -14,8 +14,9 @@ import { runProgram } from './run-program.ts';
 const ASKED_WITHIN_MS = 5 * 60_000;
 
 /**
- * Looks before anything is deployed whether it can be: `azd up` and `azd provision` run it first, and `npm run preflight` by hand. Changes
- * nothing but variables of azd's environment that it can fill in. Ends with 1 when something has to be mended.
+ * Looks before anything is deployed whether it can be: `azd up` and `azd provision` run it first, and `npm run
+ * preflight` by hand. Changes nothing but variables of azd's environment that it can fill in. Ends with 1 when
+ * something has to be mended.
  */
 const root = resolve(import.meta.dirname, '../..');
 const wishes = readWishes(process.env);

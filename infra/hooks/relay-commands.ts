@@ -95,7 +95,10 @@ function imageOf(text: string): Image | null {
   return isWhole ? image : null;
 }
 
-/** Builds the relay's image in the registry, from the repository's root; nothing needs a container engine here. Registries build for amd64 unless told. */
+/**
+ * Builds the relay's image in the registry, from the repository's root; nothing needs a container engine here.
+ * Registries build for amd64 unless told.
+ */
 export function buildCommand(
   { registryName }: Deployed,
   { version, architecture }: { readonly version: string; readonly architecture: string },
@@ -105,7 +108,10 @@ export function buildCommand(
   return ['acr', 'build', '--registry', registryName, '--image', image, ...platform, '--file', 'relay/Dockerfile', '.'];
 }
 
-/** The digest of the image that was built: with the tag alone, an image that has changed under it would not be rolled out. */
+/**
+ * The digest of the image that was built: with the tag alone, an image that has changed under it would not be rolled
+ * out.
+ */
 export function digestCommand({ registryName }: Deployed, version: string): ReadonlyArray<string> {
   return ['acr', 'repository', 'show', '--name', registryName, '--image', `nodewright-relay:${version}`];
 }
@@ -114,8 +120,9 @@ export function digestCommand({ registryName }: Deployed, version: string): Read
 const SERVICE_ACCOUNT = 'nodewright-relay';
 
 /**
- * The chart's values that the deployment decides; they count before those of one's own. `architecture`: of an image that was built
- * here, which runs on nodes of that sort only; empty for one that comes from elsewhere, and may have several.
+ * The chart's values that the deployment decides; they count before those of one's own. `architecture`: of an image
+ * that was built here, which runs on nodes of that sort only; empty for one that comes from elsewhere, and may have
+ * several.
  */
 export function renderValues(
   deployed: Deployed,
@@ -166,7 +173,10 @@ export function helmCommand({ relayNamespace, chartValues }: Deployed): Readonly
   ];
 }
 
-/** Runs a command in the cluster by way of Azure: no kubeconfig and no route to the API server is needed. `withFiles`: this folder goes along. */
+/**
+ * Runs a command in the cluster by way of Azure: no kubeconfig and no route to the API server is needed. `withFiles`:
+ * this folder goes along.
+ */
 export function invokeCommand(
   deployed: Pick<Deployed, 'clusterName' | 'clusterResourceGroup'>,
   command: string,

@@ -4,8 +4,8 @@ import { installRelay } from './install-relay.ts';
 import { runProgram, showProgram } from './run-program.ts';
 
 /**
- * Builds the relay's image and installs the chart: before `azd deploy` brings the app's code, so that rights and custom resources are there
- * when it asks for them.
+ * Builds the relay's image and installs the chart: before `azd deploy` brings the app's code, so that rights and custom
+ * resources are there when it asks for them.
  */
 const root = resolve(import.meta.dirname, '../..');
 try {

@@ -27,8 +27,8 @@ const SWITCHES: Readonly<Record<string, { readonly does: string; readonly flags:
 };
 
 /**
- * What az can be told to mend, in order, of what was found; each is asked about once. What replaces nodes, loosens a lock or needs a choice is
- * none of it: that stays with a person. Pure.
+ * What az can be told to mend, in order, of what was found; each is asked about once. What replaces nodes, loosens a
+ * lock or needs a choice is none of it: that stays with a person. Pure.
  */
 export function remediesOf(answers: Answers, findings: ReadonlyArray<Finding>): ReadonlyArray<Remedy> {
   const failed = new Set(findings.flatMap(({ check, verdict }) => (verdict === 'failed' ? [check] : [])));

@@ -5,8 +5,9 @@ import { renderRemoval } from './render-removal.ts';
 import { runProgram } from './run-program.ts';
 
 /**
- * `npm run removal` says what removes a deployment, and with `-- --yes` does it. Before `azd down` it stops that: azd deletes whole resource
- * groups, and some versions also those in which the deployment only assigned a role, which here is the one with the cluster's own machines.
+ * `npm run removal` says what removes a deployment, and with `-- --yes` does it. Before `azd down` it stops that: azd
+ * deletes whole resource groups, and some versions also those in which the deployment only assigned a role, which here
+ * is the one with the cluster's own machines.
  */
 const environment = { ...ofAzd(), ...process.env };
 if (process.argv.includes('--yes')) {

@@ -19,9 +19,10 @@ export interface Removing {
 }
 
 /**
- * Removes a deployment: its nodes first, while the app is there to remove them, then the chart, what is outside the resource group, and
- * the group. What is in the cluster is done by commands through Azure, so that it is this cluster whatever kubectl has chosen. Throws an Error at the first
- * step that fails; what is gone already is no failure, so it can be repeated.
+ * Removes a deployment: its nodes first, while the app is there to remove them, then the chart, what is outside the
+ * resource group, and the group. What is in the cluster is done by commands through Azure, so that it is this cluster
+ * whatever kubectl has chosen. Throws an Error at the first step that fails; what is gone already is no failure, so it
+ * can be repeated.
  */
 export function remove(environment: Readonly<Record<string, string | undefined>>, removing: Removing): void {
   const unknown = removalOutputs.filter((name) => environment[name] === undefined);

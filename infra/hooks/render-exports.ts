@@ -1,6 +1,6 @@
 /**
- * A deployment's outputs by name. Resource Manager does not keep the letters of outputs' names (`AZURE_LOCATION` comes back as
- * `azurE_LOCATION`); all of main.bicep's are in capitals.
+ * A deployment's outputs by name. Resource Manager does not keep the letters of outputs' names (`AZURE_LOCATION` comes
+ * back as `azurE_LOCATION`); all of main.bicep's are in capitals.
  */
 export function outputsOf(deployment: unknown): Readonly<Record<string, string>> {
   const { properties } = deployment as {

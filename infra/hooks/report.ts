@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Writes what the preflight has to say where it can be read afterwards, as azd shows nothing of its hooks without a terminal: beside azd's own
- * environment, and in the summary of a GitHub Actions run. Answers where that is.
+ * Writes what the preflight has to say where it can be read afterwards, as azd shows nothing of its hooks without a
+ * terminal: beside azd's own environment, and in the summary of a GitHub Actions run. Answers where that is.
  */
 export function writeReport(
   lines: ReadonlyArray<string>,

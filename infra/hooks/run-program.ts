@@ -8,7 +8,10 @@ const OUTPUT_MAX_BYTES = 64 * 2 ** 20;
 /** Deleting a resource group takes half an hour at worst; a program that takes twice as long hangs. */
 const ENDS_WITHIN_MS = 60 * 60_000;
 
-/** Runs a program to its end, or for `withinMs`: then its `error` has the code ETIMEDOUT. `shown`: what it prints goes to the terminal; else it is in the answer. */
+/**
+ * Runs a program to its end, or for `withinMs`: then its `error` has the code ETIMEDOUT. `shown`: what it prints goes
+ * to the terminal; else it is in the answer.
+ */
 export function runProgram(
   program: string,
   args: ReadonlyArray<string>,

@@ -23,7 +23,10 @@ export type Hint =
 type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
 
-/** The scheduler binds the pods of a node one after the other, and some may have gone elsewhere: those that came are told together. */
+/**
+ * The scheduler binds the pods of a node one after the other, and some may have gone elsewhere: those that came are
+ * told together.
+ */
 const ARRIVAL_DELAY_MS = 3_000;
 
 /** Once all have come the node can be opened; in a burst many nodes get their last pods within one another's time. */
@@ -186,8 +189,9 @@ function nodePodsHints(before: Node | null, after: Node | null, view: HintView):
 }
 
 /**
- * Why a node's claim should be looked at; null when its next step does not depend on what changed, or it is our own doing
- * that comes back. A node is registered once it is ready; what else it must have, to be initialized, counts until it is.
+ * Why a node's claim should be looked at; null when its next step does not depend on what changed, or it is our own
+ * doing that comes back. A node is registered once it is ready; what else it must have, to be initialized, counts until
+ * it is.
  */
 function stepReason(before: Node | null, after: Node | null): string | null {
   if (after === null) return 'node-gone';
@@ -210,8 +214,8 @@ function isLeaving({ metadata }: Node): boolean {
 }
 
 /**
- * Those that our own steps put on a node and take off again are no news, nor, while it is kept for its planned pods, are those
- * that Kubernetes takes off when it becomes ready: the pods come then, and that is told.
+ * Those that our own steps put on a node and take off again are no news, nor, while it is kept for its planned pods,
+ * are those that Kubernetes takes off when it becomes ready: the pods come then, and that is told.
  */
 function taintsThatMatter(node: Node, isKept: boolean): unknown {
   return (node.spec?.taints ?? []).filter(
@@ -232,7 +236,9 @@ function isInitialized(node: Node | null): boolean {
   return node?.metadata.labels?.[label.initialized] === 'true';
 }
 
-/** The notices in a node's conditions that were not there before: type, status and message, for no other part changes. */
+/**
+ * The notices in a node's conditions that were not there before: type, status and message, for no other part changes.
+ */
 function newSignals(before: Node | null, after: Node | null): ReadonlyArray<Hint> {
   const known = new Set(signalsOf(before).map(({ key }) => key));
   return signalsOf(after)
@@ -261,7 +267,10 @@ function goneClaimHints(before: NodeClaim | null, view: HintView): ReadonlyArray
   ];
 }
 
-/** Why a claim should be looked at. Its status is written by us, so that alone is no reason but for what we never change. */
+/**
+ * Why a claim should be looked at. Its status is written by us, so that alone is no reason but for what we never
+ * change.
+ */
 function claimReason(before: NodeClaim | null, after: NodeClaim): string | null {
   // One that a decision made was hinted at by whoever carried the decision out.
   if (before === null) return annotation.decision in (after.metadata.annotations ?? {}) ? null : 'claim-created';
@@ -348,7 +357,9 @@ function classHints(
   ];
 }
 
-/** The hints about everything there is, for a relay that begins to publish: its predecessor may not have sent its last. */
+/**
+ * The hints about everything there is, for a relay that begins to publish: its predecessor may not have sent its last.
+ */
 export function hintsOnStart(objects: SnapshotBuilder['objects'], view: HintView): ReadonlyArray<Hint> {
   const of = (kind: FollowedObject['kind'], all: Iterable<{ readonly metadata: Node['metadata'] }>) =>
     [...all].map(({ metadata }) => objectHint(kind, metadata.name, 'relay-started'));

@@ -63,7 +63,9 @@ function textOf(part: Yaml, name: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** The connection that a kubeconfig file's current context names. Throws TypeError naming what is missing in the file. */
+/**
+ * The connection that a kubeconfig file's current context names. Throws TypeError naming what is missing in the file.
+ */
 export function kubeconfigConnection(path: string): KubeConnection {
   const file: unknown = parse(readFileSync(path, 'utf8'));
   if (!isYaml(file)) throw new TypeError(`KUBECONFIG ${path}: not a kubeconfig`);

@@ -45,7 +45,10 @@ function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 
-/** One replica's part in the election of the relay that publishes. It takes part from when it is made until it is stopped. */
+/**
+ * One replica's part in the election of the relay that publishes. It takes part from when it is made until it is
+ * stopped.
+ */
 export class Election {
   readonly #options: ElectionOptions;
   readonly #collection: string;
@@ -68,7 +71,9 @@ export class Election {
     return this.#leading === null || this.#isOverdue() ? null : this.#leading.term;
   }
 
-  /** Moves to a term above `term`, while we lead: for when what was published is of a later term than the lease says. */
+  /**
+   * Moves to a term above `term`, while we lead: for when what was published is of a later term than the lease says.
+   */
   async raiseAbove(term: number): Promise<void> {
     await this.#turn;
     const lease = await this.#read();

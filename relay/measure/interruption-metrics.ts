@@ -51,8 +51,8 @@ interface InterruptionMetricsOptions {
 }
 
 /**
- * Makes them, with nothing counted. A notice that this relay has not seen come, since another led or it came by Event Grid alone, is in
- * the last two only.
+ * Makes them, with nothing counted. A notice that this relay has not seen come, since another led or it came by Event
+ * Grid alone, is in the last two only.
  */
 export function createInterruptionMetrics({ isPublishing, now }: InterruptionMetricsOptions): InterruptionMetrics {
   const byName = new Map<Name, Map<string, readonly [Labels, DurationHistogram]>>();

@@ -129,8 +129,8 @@ function toReasonLabel(reason: string): string {
 }
 
 /**
- * Karpenter's words for claims that are given up, by ours. A machine whose set-up has failed is not waited for to the end of its
- * time: it counts with those that are.
+ * Karpenter's words for claims that are given up, by ours. A machine whose set-up has failed is not waited for to the
+ * end of its time: it counts with those that are.
  */
 const givenUpReasons: Readonly<Record<string, string>> = {
   InsufficientCapacityError: 'insufficient_capacity',

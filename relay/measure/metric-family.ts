@@ -12,7 +12,10 @@ export function renderLabels(labels: Labels): string {
     .join(',');
 }
 
-/** A histogram over Karpenter's buckets, as Prometheus text that ends in a newline: every bucket holds those before it too. */
+/**
+ * A histogram over Karpenter's buckets, as Prometheus text that ends in a newline: every bucket holds those before it
+ * too.
+ */
 export function renderHistogram(name: string, help: string, labels: Labels, histogram: DurationHistogram): string {
   return renderHistograms(name, help, [[labels, histogram]]);
 }

@@ -9,7 +9,10 @@ import { renderFamily, type Sample } from './metric-family.ts';
 type Node = ReducedObject<'nodes'>;
 type Labels = Readonly<Record<string, string>>;
 
-/** With more pods `karpenter_pods_state` is left out as a whole: each is a series, and a part of them would be a wrong sum. */
+/**
+ * With more pods `karpenter_pods_state` is left out as a whole: each is a series, and a part of them would be a wrong
+ * sum.
+ */
 const PODS_SHOWN_MAX = 5_000;
 
 interface NodeMetricsOptions {
@@ -21,7 +24,10 @@ interface NodeMetricsOptions {
   readonly now: () => number;
 }
 
-/** What Karpenter's capacity dashboard reads of single nodes and pods, and what they cost (karpenter-core.md §5.4). Read again by each scrape. */
+/**
+ * What Karpenter's capacity dashboard reads of single nodes and pods, and what they cost (karpenter-core.md §5.4). Read
+ * again by each scrape.
+ */
 export function createNodeMetrics(options: NodeMetricsOptions): { readonly render: () => string } {
   const { objects, eachPod, podCount, isPublishing, now } = options;
   return {

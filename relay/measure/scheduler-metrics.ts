@@ -18,10 +18,15 @@ interface SchedulerMetricsOptions {
   readonly now: () => number;
 }
 
-/** The sweep plans for pods that wait, as a rule each minute. When a plan is older than this, plans are not made any more. */
+/**
+ * The sweep plans for pods that wait, as a rule each minute. When a plan is older than this, plans are not made any
+ * more.
+ */
 const LAST_PLAN_HOLDS_MS = 15 * 60_000;
 
-/** So many undecided pods are shown one by one, those that wait longest: a burst would be as many series as it has pods. */
+/**
+ * So many undecided pods are shown one by one, those that wait longest: a burst would be as many series as it has pods.
+ */
 const SHOWN_MAX = 1_000;
 
 /** Karpenter's name for what plans for pods. */
@@ -134,8 +139,8 @@ function namesOf(key: string): Readonly<Record<string, string>> {
 }
 
 /**
- * What the last plan found, as long as pods wait that it was for. Null: none does any more. Nothing where it is too old to
- * be true: somebody waits, and no plan comes.
+ * What the last plan found, as long as pods wait that it was for. Null: none does any more. Nothing where it is too old
+ * to be true: somebody waits, and no plan comes.
  */
 function renderLast(
   last: LastPlan | null,

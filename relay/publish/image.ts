@@ -31,7 +31,9 @@ interface ImageListener {
   readonly hint: (hint: Hint | PodEventHint) => void;
 }
 
-/** Makes an image that has seen nothing yet. `buffers`: it has CapacityBuffers. `moment` is the clock, for simulations. */
+/**
+ * Makes an image that has seen nothing yet. `buffers`: it has CapacityBuffers. `moment` is the clock, for simulations.
+ */
 export function createImage(
   { cluster, buffers }: { readonly cluster: string; readonly buffers: boolean },
   metrics: Metrics,

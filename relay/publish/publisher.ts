@@ -72,7 +72,9 @@ export class Publisher {
   #stamps = 0;
   #version: string | null = null;
   #isFailing = false;
-  /** Why pods were hinted at while nobody could read of them: they are once more when somebody can. Null: they were not. */
+  /**
+   * Why pods were hinted at while nobody could read of them: they are once more when somebody can. Null: they were not.
+   */
   #owedHint: string | null = null;
   #isStopped = false;
   #isArming = false;
@@ -165,8 +167,8 @@ export class Publisher {
   }
 
   /**
-   * A hint to provision waits for the snapshot that holds what it speaks of; unless snapshots cannot be written now. Who
-   * looks at an object reads that itself.
+   * A hint to provision waits for the snapshot that holds what it speaks of; unless snapshots cannot be written now.
+   * Who looks at an object reads that itself.
    */
   #isHeld({ hint }: Waiting): boolean {
     if (this.#isFailing || hint.kind !== 'pods') return false;

@@ -25,7 +25,10 @@ export interface SnapshotStore {
   }) => Promise<void>;
 }
 
-/** How often a write that lost to another is tried again after looking at what is there. Two writers cannot lose in turns for longer. */
+/**
+ * How often a write that lost to another is tried again after looking at what is there. Two writers cannot lose in
+ * turns for longer.
+ */
 const MOST_CONFLICTS = 3;
 
 const noBody = new Uint8Array();

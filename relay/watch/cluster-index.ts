@@ -21,11 +21,16 @@ export interface HintView {
   readonly hasClaim: (name: string) => boolean;
   /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
   readonly emptyingClaim: (nodeName: string) => string | null;
-  /** The claim of a node that is kept for the pods it was made for, and how many of them have not come. Null for other nodes. */
+  /**
+   * The claim of a node that is kept for the pods it was made for, and how many of them have not come. Null for other
+   * nodes.
+   */
   readonly dedicatedTo: (nodeName: string) => { readonly claim: string; readonly missing: number } | null;
   /** The claim of any node of ours. Null for foreign nodes. */
   readonly claimOf: (nodeName: string) => string | null;
-  /** What the pool of a claim says of `consolidateAfter`; null when it has none, or its nodes are never consolidated. */
+  /**
+   * What the pool of a claim says of `consolidateAfter`; null when it has none, or its nodes are never consolidated.
+   */
   readonly consolidateAfterMs: (claim: string) => number | null;
   /** The pools that use a node class. */
   readonly poolsOf: (nodeClass: string) => ReadonlyArray<string>;

@@ -77,10 +77,14 @@ const PAGE_SIZE = 500;
 /** Pages of one list: 500,000 objects. A longer list is a server that repeats its continue token. */
 const MOST_PAGES = 1_000;
 
-/** Longest that the API server keeps a watch open, in seconds; it then ends it in good order and we go on from there. */
+/**
+ * Longest that the API server keeps a watch open, in seconds; it then ends it in good order and we go on from there.
+ */
 const WATCH_SECONDS = 540;
 
-/** A watch that ends sooner, in good order or not, is not opened again at once: else a server in trouble is hammered. */
+/**
+ * A watch that ends sooner, in good order or not, is not opened again at once: else a server in trouble is hammered.
+ */
 const SHORTEST_WATCH_MS = 1_000;
 
 /** How often a list must find a custom resource not installed before what we know of its objects is forgotten. */

@@ -18,8 +18,8 @@ const closeBracket = 0x5d;
 const LARGEST_ITEM = 16 * 1024 * 1024;
 
 /**
- * Reads a page of a list as it comes and gives each item to `onItem` at once, so that one item is in memory, not a page.
- * Throws TypeError when the answer is not a list, or ends early.
+ * Reads a page of a list as it comes and gives each item to `onItem` at once, so that one item is in memory, not a
+ * page. Throws TypeError when the answer is not a list, or ends early.
  */
 export async function readListPage(chunks: AsyncIterable<Buffer>, onItem: (item: unknown) => void): Promise<ListPage> {
   const splitter = new Splitter();

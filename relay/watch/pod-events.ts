@@ -37,9 +37,9 @@ export interface PodEvents {
 }
 
 /**
- * Makes one that has seen nothing. Of each claim it keeps when its latest hint is due. Between two hints there are 10 s,
- * or half of `consolidateAfter` where that is longer: the last event of a burst is still told before the time is over,
- * and nodes with many short-lived pods cost few hints. A node whose pods stay costs none.
+ * Makes one that has seen nothing. Of each claim it keeps when its latest hint is due. Between two hints there are 10
+ * s, or half of `consolidateAfter` where that is longer: the last event of a burst is still told before the time is
+ * over, and nodes with many short-lived pods cost few hints. A node whose pods stay costs none.
  */
 export function createPodEvents(view: Pick<HintView, 'claimOf' | 'consolidateAfterMs' | 'emptyingClaim'>): PodEvents {
   const dueOf = new Map<string, number>();

@@ -5,7 +5,10 @@ export interface WatchedResource {
   readonly resource: FedResource;
   /** The API group and version, as in a URL: `/api/v1`, `/apis/apps/v1`. */
   readonly group: string;
-  /** True for custom resources and for groups of recent Kubernetes, which may be missing. All others are in every cluster. */
+  /**
+   * True for custom resources and for groups of recent Kubernetes, which may be missing. All others are in every
+   * cluster.
+   */
   readonly isCustom: boolean;
 }
 
@@ -19,7 +22,9 @@ function custom(resource: FedResource, group: string): WatchedResource {
   return { resource, group, isCustom: true };
 }
 
-/** Everything the relay watches. Its ClusterRoles grant list and watch on exactly these. `buffers`: CapacityBuffers too. */
+/**
+ * Everything the relay watches. Its ClusterRoles grant list and watch on exactly these. `buffers`: CapacityBuffers too.
+ */
 export function watchedResources({ buffers }: { readonly buffers: boolean }): ReadonlyArray<WatchedResource> {
   return buffers ? [...always, ...forBuffers] : always;
 }

@@ -28,8 +28,8 @@ const LARGEST_LINE = 16 * 1024 * 1024;
 const newline = 0x0a;
 
 /**
- * Gives on the events of a watch until the stream ends. Returns the last place seen. Throws WatchExpired when the server
- * says ERROR, when the stream breaks, or when a line is no event: what it said is unknown, so we list again.
+ * Gives on the events of a watch until the stream ends. Returns the last place seen. Throws WatchExpired when the
+ * server says ERROR, when the stream breaks, or when a line is no event: what it said is unknown, so we list again.
  */
 export async function readWatch(chunks: AsyncIterable<Buffer>, from: string, sink: WatchSink): Promise<string> {
   let position = from;

@@ -40,7 +40,9 @@ export class FaultPlan {
     this.#ordered = [];
   }
 
-  /** Counts a request that came through the gateway. The answer is the headers that tell how much of the limits is left. */
+  /**
+   * Counts a request that came through the gateway. The answer is the headers that tell how much of the limits is left.
+   */
   count(method: string, path: string): { readonly [name: string]: string } {
     const kind = kindOf(method);
     const size = globalLimit(kind, path);

@@ -43,7 +43,10 @@ export interface Azure {
   exhaust(exhaustion: Exhaustion): void;
   /** Withholds a size from the subscription, on the SKU list and at the PUT. */
   restrict(restriction: Restriction): void;
-  /** Lets the set-up of machines that are made from now on end with one of AKS's exit codes: they run, and become no nodes. */
+  /**
+   * Lets the set-up of machines that are made from now on end with one of AKS's exit codes: they run, and become no
+   * nodes.
+   */
   failBoots(exitCode: number): void;
   /** Ends every exhaustion, zone failure, restriction and fault. Quota and prices stay. */
   heal(): void;
@@ -53,7 +56,10 @@ export interface Azure {
   orderFault(fault: OrderedFault): void;
   /** Micro-USD per hour, in the retail feed from now on. Throws for an unknown size. */
   setPrice(size: string, capacityType: 'spot' | 'on-demand', microUsdPerHour: number): void;
-  /** What Resource Graph says of a size's spot VMs from now on, such as `20+` percent in an hour. Throws for an unknown size. */
+  /**
+   * What Resource Graph says of a size's spot VMs from now on, such as `20+` percent in an hour. Throws for an unknown
+   * size.
+   */
   setEvictionRate(size: string, rate: string): void;
   /** Renames the load balancer's backend pools: references to others are refused from now on. */
   setBackendPools(names: ReadonlyArray<string>): void;

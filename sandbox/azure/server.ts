@@ -191,7 +191,10 @@ function protocolOf({ headers }: IncomingMessage): 'http' | 'https' {
   return headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
 }
 
-/** az puts a template into the body as it is, under a name without quotes, which Resource Manager's reader of JSON takes. */
+/**
+ * az puts a template into the body as it is, under a name without quotes, which Resource Manager's reader of JSON
+ * takes.
+ */
 const AZ_TEMPLATE = /, template:(?=\s*\{)/;
 
 function parseBody(text: string): JsonObject {

@@ -1,4 +1,6 @@
-/** A seeded source of draws. Split it by purpose: a new draw in one purpose leaves the sequences of the others alone. */
+/**
+ * A seeded source of draws. Split it by purpose: a new draw in one purpose leaves the sequences of the others alone.
+ */
 export interface Rng {
   /** A uniform integer in 0 … bound − 1. */
   below(bound: number): number;

@@ -50,7 +50,10 @@ export interface ExecutorOptions {
   readonly functionTimeoutMs: number | null;
 }
 
-/** An executor for one app. A run that outlives the timeout counts as failed, and the worker is replaced: whatever else runs in it fails too. */
+/**
+ * An executor for one app. A run that outlives the timeout counts as failed, and the worker is replaced: whatever else
+ * runs in it fails too.
+ */
 export function createExecutor(options: ExecutorOptions): Executor {
   const counts = new Map(
     options.worker.app.functions.map(({ name }) => [name, { started: 0, succeeded: 0, failed: 0 }]),

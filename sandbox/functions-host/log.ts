@@ -11,7 +11,10 @@ export interface LogEntry {
   /** Milliseconds since the Unix epoch. */
   readonly timeMs: number;
   readonly level: LogLevel;
-  /** `host`, or `Function.<name>` for the life of an invocation, or `Function.<name>.User` for what the app itself logged. */
+  /**
+   * `host`, or `Function.<name>` for the life of an invocation, or `Function.<name>.User` for what the app itself
+   * logged.
+   */
   readonly category: string;
   readonly message: string;
   readonly functionName: string | null;
@@ -31,7 +34,9 @@ export interface Log {
   ofApp(level: LogLevel, functionName: string, invocationId: string, message: string): void;
 }
 
-/** A log that stamps entries with `now` and gives them to `sink`. A sink that throws loses the entry and nothing else. */
+/**
+ * A log that stamps entries with `now` and gives them to `sink`. A sink that throws loses the entry and nothing else.
+ */
 export function createLog(sink: LogSink, now: () => number): Log {
   const write = (entry: Omit<LogEntry, 'timeMs'>): void => {
     try {
@@ -54,7 +59,10 @@ export function isAtLeast(level: LogLevel, least: LogLevel): boolean {
   return logLevels.indexOf(level) >= logLevels.indexOf(least);
 }
 
-/** One entry as `func start` prints it: the time in brackets, then the message. The list of functions carries no time, as there. */
+/**
+ * One entry as `func start` prints it: the time in brackets, then the message. The list of functions carries no time,
+ * as there.
+ */
 export function renderTextLine(entry: LogEntry): string {
   return `[${new Date(entry.timeMs).toISOString()}] ${harmlessLines(entry.message)}`;
 }

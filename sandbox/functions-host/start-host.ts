@@ -21,7 +21,10 @@ export interface HostOptions {
   readonly appFolder: string;
   /** 0: any free port. The host listens on 127.0.0.1 only. */
   readonly port: number;
-  /** App settings over local.settings.json, and over this process's environment, which the app has as well. Null: that alone. */
+  /**
+   * App settings over local.settings.json, and over this process's environment, which the app has as well. Null: that
+   * alone.
+   */
   readonly environment: Readonly<Record<string, string | undefined>> | null;
   /** Where log entries go. Null: nowhere. */
   readonly sink: LogSink | null;
@@ -29,11 +32,14 @@ export interface HostOptions {
   readonly clock: Clock | null;
   /** A file that remembers timers over a restart. Null: they are forgotten. */
   readonly timerStateFile: string | null;
-  /** Exercises idempotence: a Service Bus delivery that succeeded is invoked once more before its messages are completed. */
+  /**
+   * Exercises idempotence: a Service Bus delivery that succeeded is invoked once more before its messages are
+   * completed.
+   */
   readonly deliverTwice: boolean;
   /**
-   * The one group whose functions listen here, `http` or `function:NAME`, as in an instance of Flex Consumption; HTTP and runs by hand
-   * are served in any case. Null: all listen.
+   * The one group whose functions listen here, `http` or `function:NAME`, as in an instance of Flex Consumption; HTTP
+   * and runs by hand are served in any case. Null: all listen.
    */
   readonly group: string | null;
 }
@@ -54,15 +60,17 @@ export interface Host {
 /**
  * Starts an Azure Functions host for one built, unmodified Node app (programming model 4).
  *
- * Imitated: loading by package.json#main, `@azure/functions-core`, the order of hooks, log hooks; HTTP, timer, Event Grid
- * and Service Bus queue triggers with their host.json settings, log lines, admin routes, function timeouts, graceful stop.
- * The app runs in a worker of its own, a thread, which is replaced when a function outlives its timeout and when it crashes.
- * Not imitated: keys (every authLevel is served without one), other triggers and all extra bindings (such a function is a
- * mistake, logged and left out), HTTP streaming, SDK bindings and settlement from code, scaling and placeholder mode, the
- * singleton lock of timers, Application Insights. docs/sandbox.md has the list, with reasons.
+ * Imitated: loading by package.json#main, `@azure/functions-core`, the order of hooks, log hooks; HTTP, timer, Event
+ * Grid and Service Bus queue triggers with their host.json settings, log lines, admin routes, function timeouts,
+ * graceful stop. The app runs in a worker of its own, a thread, which is replaced when a function outlives its timeout
+ * and when it crashes. Not imitated: keys (every authLevel is served without one), other triggers and all extra
+ * bindings (such a function is a mistake, logged and left out), HTTP streaming, SDK bindings and settlement from code,
+ * scaling and placeholder mode, the singleton lock of timers, Application Insights. docs/sandbox.md has the list, with
+ * reasons.
  *
- * Kept honest by test/contract/functions-host, which drives it with apps built on the real library, over HTTP and over the
- * real Service Bus client. Throws when the app cannot be loaded; a mistake in one function stops that function only.
+ * Kept honest by test/contract/functions-host, which drives it with apps built on the real library, over HTTP and over
+ * the real Service Bus client. Throws when the app cannot be loaded; a mistake in one function stops that function
+ * only.
  */
 export async function startHost(options: HostOptions): Promise<Host> {
   const clock = options.clock ?? systemClock;

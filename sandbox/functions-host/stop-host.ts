@@ -5,7 +5,9 @@ import type { HttpFront } from './http/http-front.ts';
 import type { Log } from './log.ts';
 import type { Triggers } from './triggers.ts';
 
-/** How long a stop waits for running functions: below the minute that the platform grants a worker that is scaled in. */
+/**
+ * How long a stop waits for running functions: below the minute that the platform grants a worker that is scaled in.
+ */
 const DRAIN_BOUND_MS = 30_000;
 
 /** What an app's appTerminate hooks may take together; the real worker gets about as much. */

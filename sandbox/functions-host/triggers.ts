@@ -35,7 +35,10 @@ export interface TriggerParts {
   readonly group: string | null;
 }
 
-/** Sets up the trigger of every function; one that cannot be becomes a mistake, and the others go on. Nothing listens yet. */
+/**
+ * Sets up the trigger of every function; one that cannot be becomes a mistake, and the others go on. Nothing listens
+ * yet.
+ */
 export function createTriggers(parts: TriggerParts): Triggers {
   const routes: Array<HttpRoute> = [];
   const eventGrid: Array<RegisteredFunction> = [];
@@ -76,7 +79,9 @@ export async function startListeners(triggers: Triggers, log: Log): Promise<void
   );
 }
 
-/** Made for every function, so that a mistake shows in each instance, as in the real host; kept for those of the group. */
+/**
+ * Made for every function, so that a mistake shows in each instance, as in the real host; kept for those of the group.
+ */
 function listenersOf(fn: RegisteredFunction, parts: TriggerParts): Triggers['listeners'] {
   const listener = createListener(fn, parts);
   return parts.group === null || parts.group === groupOf(fn) ? [[fn, listener]] : [];

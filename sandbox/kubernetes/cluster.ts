@@ -30,7 +30,9 @@ export interface ClusterOptions extends Partial<PodPace> {
   readonly log?: (line: string) => void;
 }
 
-/** A running cluster. It starts without nodes, pools or pods, like an AKS cluster whose only pool is the system pool. */
+/**
+ * A running cluster. It starts without nodes, pools or pods, like an AKS cluster whose only pool is the system pool.
+ */
 export interface Cluster {
   readonly mode: 'embedded' | 'real';
   readonly url: string;

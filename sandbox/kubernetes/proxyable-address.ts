@@ -12,7 +12,9 @@ others.addAddress('::1', 'ipv6');
 others.addSubnet('fe80::', 10, 'ipv6');
 others.addSubnet('ff00::', 8, 'ipv6');
 
-/** True for addresses to which the API server's pod proxy connects: Go's `IsGlobalUnicast`, which private ones pass too. */
+/**
+ * True for addresses to which the API server's pod proxy connects: Go's `IsGlobalUnicast`, which private ones pass too.
+ */
 export function isProxyableAddress(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && !others.check(address, version === 6 ? 'ipv6' : 'ipv4');

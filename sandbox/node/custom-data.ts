@@ -8,8 +8,8 @@ export type CustomData =
   { readonly kind: 'config'; readonly config: NodeConfig } | { readonly kind: 'unreadable'; readonly why: string };
 
 /**
- * Reads custom data as cloud-init and the node controller would: a multipart document with a boothook that writes the controller's
- * configuration and starts it. The hook is read, not run: what it writes is taken from its here-document.
+ * Reads custom data as cloud-init and the node controller would: a multipart document with a boothook that writes the
+ * controller's configuration and starts it. The hook is read, not run: what it writes is taken from its here-document.
  */
 export function readCustomData(customData: string | null): CustomData {
   const unreadable = (why: string): CustomData => ({ kind: 'unreadable', why });

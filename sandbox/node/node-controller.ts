@@ -25,8 +25,9 @@ const sorted =
 const isSet = (value: unknown): string => String(value !== undefined && value !== '');
 
 /**
- * AgentBaker's node controller as far as a configuration of ours uses it: what it makes of each field. Fields that it does not know
- * are dropped without a word there, and here. Verified on the real one's answers: `test/unit/adapters/azure/golden`.
+ * AgentBaker's node controller as far as a configuration of ours uses it: what it makes of each field. Fields that it
+ * does not know are dropped without a word there, and here. Verified on the real one's answers:
+ * `test/unit/adapters/azure/golden`.
  */
 const RULES: ReadonlyArray<Rule> = [
   ['kubernetes_version', 'KUBERNETES_VERSION'],

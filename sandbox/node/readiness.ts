@@ -9,7 +9,10 @@ export interface ClusterNetwork {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Daemons of AKS's network run on the nodes that carry these labels, and a node is ready when its daemon has been there. */
+/**
+ * Daemons of AKS's network run on the nodes that carry these labels, and a node is ready when its daemon has been
+ * there.
+ */
 const OVERLAY_LABELS: Labels = {
   'kubernetes.azure.com/azure-cni-overlay': 'true',
   'kubernetes.azure.com/podnetwork-type': 'overlay',

@@ -18,8 +18,8 @@ export function parseAssignment(option: string, text: string, example: string): 
 }
 
 /**
- * The problem of a name that nothing has. `what` is what it should name; `otherwise` is said where no name is near, in place
- * of all `names`.
+ * The problem of a name that nothing has. `what` is what it should name; `otherwise` is said where no name is near, in
+ * place of all `names`.
  */
 export function unknownName(
   { field, name }: Assignment,

@@ -8,7 +8,10 @@ const PART_MIN = 3;
 const LETTERS_PER_SLIP = 4;
 const SLIPS_MIN = 2;
 
-/** The names that were probably meant by `name`, the nearest first, whatever the case: slips of the pen, and parts of names. */
+/**
+ * The names that were probably meant by `name`, the nearest first, whatever the case: slips of the pen, and parts of
+ * names.
+ */
 export function nearNames(name: string, names: ReadonlyArray<string>): ReadonlyArray<string> {
   const given = name.toLowerCase();
   const slips = Math.max(SLIPS_MIN, Math.floor(given.length / LETTERS_PER_SLIP));

@@ -22,8 +22,8 @@ export interface Orders {
 const NOTHING: GivenConfig = { settings: [], azure: [], quota: [] };
 
 /**
- * Reads and judges all orders; the command line wins over the file. `latency` is what Azure takes unless told. Throws an
- * Error with a line for everything that is wrong: the field, what is wrong with it, and the fix.
+ * Reads and judges all orders; the command line wins over the file. `latency` is what Azure takes unless told. Throws
+ * an Error with a line for everything that is wrong: the field, what is wrong with it, and the fix.
  */
 export function readOrders(root: string, given: GivenOrders, latency: Latency): Orders {
   const file = given.config === null ? NOTHING : readConfig(given.config);

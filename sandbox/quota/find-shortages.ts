@@ -30,8 +30,9 @@ export interface QuotaFacts {
 }
 
 /**
- * The quotas that keep pods waiting: of each kind of pods those that stand before the machine with the fewest of them, the
- * cheapest of these, where quota stands before every machine that could hold one. The quota of most pods comes first. Pure.
+ * The quotas that keep pods waiting: of each kind of pods those that stand before the machine with the fewest of them,
+ * the cheapest of these, where quota stands before every machine that could hold one. The quota of most pods comes
+ * first. Pure.
  */
 export function findShortages(waiting: ReadonlyArray<WaitingPods>, facts: QuotaFacts): ReadonlyArray<QuotaShortage> {
   const rows = new Map(facts.usages.map((row) => [row.name.toLowerCase(), row]));

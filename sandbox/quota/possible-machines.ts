@@ -42,8 +42,8 @@ export interface PoolsAndClasses {
 }
 
 /**
- * The region's sizes as the product reads them from Azure's list, which `listed` is in the wire's form, without what is withheld
- * from the subscription.
+ * The region's sizes as the product reads them from Azure's list, which `listed` is in the wire's form, without what is
+ * withheld from the subscription.
  */
 export function toSkus(
   listed: ReadonlyArray<object>,
@@ -59,8 +59,9 @@ export function toSkus(
 }
 
 /**
- * The machines that some NodePool allows for a pod and that hold it, cheapest first pool by pool, as the product would try
- * them, whatever is sold out or refused. Daemonsets and limits are left aside. `typesOf` has the sizes as nodes of a class.
+ * The machines that some NodePool allows for a pod and that hold it, cheapest first pool by pool, as the product would
+ * try them, whatever is sold out or refused. Daemonsets and limits are left aside. `typesOf` has the sizes as nodes of
+ * a class.
  */
 export function possibleMachines(
   spec: PodSpec,

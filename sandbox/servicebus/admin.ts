@@ -9,8 +9,8 @@ export interface BrokerAdmin {
 }
 
 /**
- * Serves `GET /queues`: the counts of every queue as JSON, by queue name. On 127.0.0.1; port 0 picks a free one. Rejects
- * when the port is taken.
+ * Serves `GET /queues`: the counts of every queue as JSON, by queue name. On 127.0.0.1; port 0 picks a free one.
+ * Rejects when the port is taken.
  */
 export function startAdmin(broker: Broker, port: number): Promise<BrokerAdmin> {
   const server = createServer((request, response) => {

@@ -17,7 +17,10 @@ export interface BrokerOptions {
   readonly queues: ReadonlyArray<QueueSettings>;
   /** Where accepted messages are kept; null keeps them in memory only. One broker per folder. */
   readonly dataFolder: string | null;
-  /** Drives locks, schedules and duplicate windows. Start a virtual one at the present: clients compare with their own time. */
+  /**
+   * Drives locks, schedules and duplicate windows. Start a virtual one at the present: clients compare with their own
+   * time.
+   */
   readonly clock: Clock;
   readonly faults?: FaultSettings;
   /** Told about what goes wrong with a connection, one line each. */
@@ -46,9 +49,10 @@ const UNSETTLED_PER_SESSION = 65_536;
 const IDLE_TIMEOUT_MS = 120_000;
 
 /**
- * Starts a Service Bus namespace for development: an AMQP 1.0 broker that the unmodified `@azure/service-bus` client talks
- * to. test/contract/servicebus keeps it honest, with that client, and runs on a real namespace too. Rejects when the port
- * is taken or the journal is damaged. Left out: topics, transactions, time to live, auto-forwarding, TLS, who may do what.
+ * Starts a Service Bus namespace for development: an AMQP 1.0 broker that the unmodified `@azure/service-bus` client
+ * talks to. test/contract/servicebus keeps it honest, with that client, and runs on a real namespace too. Rejects when
+ * the port is taken or the journal is damaged. Left out: topics, transactions, time to live, auto-forwarding, TLS, who
+ * may do what.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const container = createContainer();

@@ -13,9 +13,9 @@ export interface Pace {
 }
 
 /**
- * Everything in proportion to the time that a VM takes from running to joined, as on Azure, where a VM is allocated in a
- * tenth to a quarter of that time and deleted in about half of it. Requests take some tens of milliseconds whatever the
- * pace: they decide how long a decision takes, which the sandbox is to show as it is.
+ * Everything in proportion to the time that a VM takes from running to joined, as on Azure, where a VM is allocated in
+ * a tenth to a quarter of that time and deleted in about half of it. Requests take some tens of milliseconds whatever
+ * the pace: they decide how long a decision takes, which the sandbox is to show as it is.
  */
 export function paceFor(bootSeconds: number): Pace {
   const bootMs = bootSeconds * SECOND;

@@ -16,9 +16,9 @@ const LOCK_LOOK_MS = 100;
 const APP = ['dist', 'host.json', 'package.json'] as const;
 
 /**
- * Copies the app to `folder`, so that a build in the repository does not take it from under a sandbox that runs. Builds it
- * first when it is missing or older than its sources; of several that start at once, one builds. Answers whether this one
- * did. Throws with the builder's words.
+ * Copies the app to `folder`, so that a build in the repository does not take it from under a sandbox that runs. Builds
+ * it first when it is missing or older than its sources; of several that start at once, one builds. Answers whether
+ * this one did. Throws with the builder's words.
  */
 export async function prepareApp(root: string, folder: string): Promise<boolean> {
   const unlock = await lock(join(root, 'node_modules/.nodewright-build'));

@@ -11,7 +11,10 @@ interface Component {
   readonly isIn: (network: ClusterNetwork) => boolean;
 }
 
-/** By their documentation, 2026-08: Cilium's agent, and the CSI drivers that AKS brings. Other startup taints are nobody's here. */
+/**
+ * By their documentation, 2026-08: Cilium's agent, and the CSI drivers that AKS brings. Other startup taints are
+ * nobody's here.
+ */
 const COMPONENTS: ReadonlyArray<Component> = [
   {
     key: 'node.cilium.io/agent-not-ready',
@@ -65,7 +68,10 @@ export interface ComponentParts {
   readonly onLine: (line: string) => void;
 }
 
-/** Plays the components of AKS that take startup taints off nodes, without which such nodes wait for ever. The answer ends it. */
+/**
+ * Plays the components of AKS that take startup taints off nodes, without which such nodes wait for ever. The answer
+ * ends it.
+ */
 export function playAksComponents({ kubeconfig, network, onLine }: ComponentParts): () => void {
   const connection = connect(kubeconfig);
   const readySince = new Map<string, number>();

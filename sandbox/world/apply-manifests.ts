@@ -78,7 +78,10 @@ function toObject(origin: string, value: unknown): ManifestObject {
 /** What is sent with every manifest: a field that the kind does not have is refused, as kubectl does, not dropped. */
 const APPLY_QUERY = 'fieldManager=nodewright&force=true&fieldValidation=Strict';
 
-/** Applies manifests server-side, in order. Throws an Error with the API server's own words about the first that is refused. */
+/**
+ * Applies manifests server-side, in order. Throws an Error with the API server's own words about the first that is
+ * refused.
+ */
 export async function applyManifests(kubeconfig: string, manifests: ReadonlyArray<Manifest>): Promise<void> {
   const connection = connect(kubeconfig);
   const kinds = new Map<string, Promise<ReadonlyArray<ApiResource>>>();

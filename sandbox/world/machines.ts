@@ -29,9 +29,9 @@ export interface MachineParts {
 }
 
 /**
- * Lets VMs of the Azure double become nodes of the cluster, as their images do: a VM that runs reads its custom data, and
- * its kubelet joins with the labels and taints it finds there; an eviction notice shows as a node condition within two
- * seconds; a VM that is gone takes its kubelet along. The answer ends it.
+ * Lets VMs of the Azure double become nodes of the cluster, as their images do: a VM that runs reads its custom data,
+ * and its kubelet joins with the labels and taints it finds there; an eviction notice shows as a node condition within
+ * two seconds; a VM that is gone takes its kubelet along. The answer ends it.
  */
 export function connectMachines(
   { azure, kubelets, network, onLine }: MachineParts,

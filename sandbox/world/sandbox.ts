@@ -49,7 +49,10 @@ export interface SandboxOptions {
   readonly lockSeconds?: number;
   /** True: a tainted system node is there from the start. */
   readonly systemNode: boolean;
-  /** Whether all functions share a process, or run as on Azure: each Service Bus and timer function by itself, some twice. */
+  /**
+   * Whether all functions share a process, or run as on Azure: each Service Bus and timer function by itself, some
+   * twice.
+   */
   readonly hosts: Hosting;
   /** How many relays; at least one. */
   readonly relays: number;
@@ -59,7 +62,10 @@ export interface SandboxOptions {
   readonly cuttable?: boolean;
   /** Further settings of the Functions app; the relays have them too, and take what they know. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is, `aks` what AKS's components have done. */
+  /**
+   * Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is, `aks` what AKS's
+   * components have done.
+   */
   readonly onLine: (from: string, line: string) => void;
 }
 
@@ -89,7 +95,10 @@ export interface Sandbox {
   readonly storageConnection: string;
   /** `http://127.0.0.1:PORT/queues` has the counts of each queue. */
   readonly brokerAdminUrl: string;
-  /** Cuts every connection of the relays to the API server, watches above all. Throws where `cuttable` was not asked for. */
+  /**
+   * Cuts every connection of the relays to the API server, watches above all. Throws where `cuttable` was not asked
+   * for.
+   */
   cutWatches(): void;
   /** Applies YAML files and folders. */
   apply(paths: ReadonlyArray<string>): Promise<void>;
@@ -108,7 +117,10 @@ const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I
 /** A port found free can be taken before its owner binds it; three times in a row is not chance. */
 const STARTS_MAX = 3;
 
-/** Starts cluster, Azure, Service Bus, storage, the Functions host with the app, and the relay; resolves when all are ready. */
+/**
+ * Starts cluster, Azure, Service Bus, storage, the Functions host with the app, and the relay; resolves when all are
+ * ready.
+ */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   mkdirSync(options.folder, { recursive: true });
   const { functionsPort } = options;

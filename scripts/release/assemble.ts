@@ -5,13 +5,14 @@ import { build } from 'esbuild';
 import { bundledPackages, renderNotices } from './notices.ts';
 
 /**
- * Lays out `dist/npm`, the package that `npx nodewright` runs: the command in one bundle, and what `nodewright deploy` sends to Azure.
- * It needs Node 22 and nothing else.
+ * Lays out `dist/npm`, the package that `npx nodewright` runs: the command in one bundle, and what `nodewright deploy`
+ * sends to Azure. It needs Node 22 and nothing else.
  *
  *     node scripts/release/assemble.ts --template FILE --relay-image REGISTRY/NAME@sha256:… [--out FOLDER]
  *
- * `--template`: infra/main.bicep as Bicep has compiled it. `--relay-image`: the image that was published. `dist/app.zip` has to be packed
- * before (`npm run pack`). Without these a package can be assembled for a look at it, and says what it lacks.
+ * `--template`: infra/main.bicep as Bicep has compiled it. `--relay-image`: the image that was published.
+ * `dist/app.zip` has to be packed before (`npm run pack`). Without these a package can be assembled for a look at it,
+ * and says what it lacks.
  */
 const { values: options } = parseArgs({
   options: {

@@ -9,8 +9,8 @@ export function sectionOf(changelog: string, version: string): string | null {
 }
 
 /**
- * The one rule of versions: package.json says it, the chart has the same, the tag is `v` and the version, and the changelog has a section of that name with
- * a day. Says what breaks it; nothing where all agree.
+ * The one rule of versions: package.json says it, the chart has the same, the tag is `v` and the version, and the
+ * changelog has a section of that name with a day. Says what breaks it; nothing where all agree.
  */
 export function versionFaults({
   tag,

@@ -11,7 +11,10 @@ export interface Archive {
   readonly sha256: string;
 }
 
-/** The manifest by which `kubectl krew install` finds the command (krew's plugin API, v1alpha2). The archive is npm's, with all in `package`. */
+/**
+ * The manifest by which `kubectl krew install` finds the command (krew's plugin API, v1alpha2). The archive is npm's,
+ * with all in `package`.
+ */
 export function krewManifest({ version, homepage, url, sha256 }: Archive): string {
   return stringify(
     {

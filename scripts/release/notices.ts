@@ -28,7 +28,9 @@ function readPackage(folder: string): Bundled {
   return { name, version, license, text: existsSync(path) ? readFileSync(path, 'utf8').trim() : '' };
 }
 
-/** What licences ask for: their texts, those that are alike once. Throws an Error that names packages without a licence. */
+/**
+ * What licences ask for: their texts, those that are alike once. Throws an Error that names packages without a licence.
+ */
 export function renderNotices(packages: ReadonlyArray<Bundled>): string {
   const unlicensed = packages.filter(({ license }) => typeof license !== 'string' || license === '');
   if (unlicensed.length > 0) {

@@ -7,8 +7,8 @@ import { krewManifest } from './krew-manifest.ts';
 import { releaseNotes } from './release-notes.ts';
 
 /**
- * Writes into `dist/release`, where main.json, app.zip, the command's archive and the chart lie already: krew's manifest, the notes of the
- * release and the sums of all of them.
+ * Writes into `dist/release`, where main.json, app.zip, the command's archive and the chart lie already: krew's
+ * manifest, the notes of the release and the sums of all of them.
  *
  *     node scripts/release/write-files.ts --repository OWNER/NAME --relay-image REGISTRY/NAME@sha256:… --chart oci://REGISTRY/NAME
  */

@@ -30,7 +30,9 @@ export function drawScene(scene: Scene, size: Size): ReadonlyArray<string> {
   return renderScreen(screen, size).map((line) => paint(line, false).trimEnd());
 }
 
-/** The pages with the screens, by path from the root: `docs/screens.md` in the first size, a text file for each other. */
+/**
+ * The pages with the screens, by path from the root: `docs/screens.md` in the first size, a text file for each other.
+ */
 export function renderScreenPages(): ReadonlyMap<string, string> {
   const [first, ...others] = sizes;
   if (first === undefined) throw new Error('there is no size to draw');

@@ -10,7 +10,10 @@ export interface Health {
   readonly snapshotAgeMs: number | null;
 }
 
-/** Looks at what every decision needs: settings, the API server, the relay's snapshots. Changes nothing and never throws. */
+/**
+ * Looks at what every decision needs: settings, the API server, the relay's snapshots. Changes nothing and never
+ * throws.
+ */
 export async function health(ports: Ports): Promise<Health> {
   const problems: Array<string> = [];
   const ask = async <T>(doing: string, asked: () => Promise<T>): Promise<T | undefined> => {

@@ -3,12 +3,18 @@
  * direction of writing round, characters without width. Here it is made to say what it holds.
  */
 
-/** Controls (C0, DEL, C1), format characters (of direction, without width, tags), and separators of lines and paragraphs. */
+/**
+ * Controls (C0, DEL, C1), format characters (of direction, without width, tags), and separators of lines and
+ * paragraphs.
+ */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 const BREAKS = /[\t\n\r]+/g;
 
-/** One line of text that no terminal obeys: breaks of lines become a blank, other such characters `\u{202e}`. Twice is once. */
+/**
+ * One line of text that no terminal obeys: breaks of lines become a blank, other such characters `\u{202e}`. Twice is
+ * once.
+ */
 export function harmless(text: string): string {
   return text.replaceAll(BREAKS, ' ').replaceAll(HARMFUL, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
 }
@@ -26,7 +32,9 @@ export function isHarmless(text: string): boolean {
   return text.search(HARMFUL) < 0;
 }
 
-/** JSON that says the same, its harmful characters as escapes of JSON; blanks and line breaks between values are kept. */
+/**
+ * JSON that says the same, its harmful characters as escapes of JSON; blanks and line breaks between values are kept.
+ */
 export function harmlessJson(json: string): string {
   return json.replaceAll(HARMFUL, (one) => (one === '\n' ? one : one.split('').map(escaped).join('')));
 }

@@ -2,8 +2,8 @@ import { markKey, markTaint } from '../kubernetes/marks.ts';
 
 /**
  * Names that live in a user's cluster or subscription: labels, annotations, taints, finalizers, tags. Karpenter's are
- * kept letter for letter, so that what was written for Karpenter or AKS Node Auto Provisioning works unchanged; ours are
- * under `nodewright.dev`.
+ * kept letter for letter, so that what was written for Karpenter or AKS Node Auto Provisioning works unchanged; ours
+ * are under `nodewright.dev`.
  */
 
 export const KARPENTER_GROUP = 'karpenter.sh';
@@ -42,7 +42,9 @@ const written = {
   nodeClassHashVersion: 'karpenter.azure.com/aksnodeclass-hash-version',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
   minValuesRelaxed: 'karpenter.sh/nodeclaim-min-values-relaxed',
-  /** DRA drivers whose devices a claim's pods count on, separated by commas: its node is not initialized without them. */
+  /**
+   * DRA drivers whose devices a claim's pods count on, separated by commas: its node is not initialized without them.
+   */
   requestedDrivers: 'karpenter.sh/requested-dra-drivers',
   /** The decision that created a NodeClaim: the name of its record in the `decisions` container. */
   decision: 'nodewright.dev/decision',
@@ -54,7 +56,9 @@ const written = {
   sizeReason: 'nodewright.dev/size-reason',
   /** How many pods a NodeClaim was planned for: until so many have come, there is nothing to see on its node. */
   plannedPods: 'nodewright.dev/planned-pods',
-  /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be found when they are revoked. */
+  /**
+   * Launches of this NodeClaim minted more than one bootstrap token: all of them are to be found when they are revoked.
+   */
   severalTokens: 'nodewright.dev/several-tokens',
   interruption: markKey.interruption,
   /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
@@ -74,11 +78,17 @@ export const annotation = {
   nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
   /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
   resourceSlices: 'nodewright.dev/resource-slices',
-  /** On a NodePool, and on its claims: what the eviction of a spot node costs, as a duration for which such a node is paid. */
+  /**
+   * On a NodePool, and on its claims: what the eviction of a spot node costs, as a duration for which such a node is
+   * paid.
+   */
   evictionCost: 'nodewright.dev/eviction-cost',
   /** On a NodePool: what moving one of its pods costs, as a share of what the pool pays on average per node and pod. */
   moveCost: 'nodewright.dev/move-cost',
-  /** On a pod, or in a NodePool's template: `true` where it serves until a notice leaves it no more than its grace period. */
+  /**
+   * On a pod, or in a NodePool's template: `true` where it serves until a notice leaves it no more than its grace
+   * period.
+   */
   stayUntilDeadline: 'nodewright.dev/stay-until-deadline',
   pauseDisruption: markKey.pauseDisruption,
   bakeTime: markKey.bakeTime,

@@ -13,8 +13,9 @@ import type { Instant } from './quantity/units.ts';
 import { reasonsFor, tellPlan } from './telling/tell-plan.ts';
 
 /**
- * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest weighed price found,
- * or nowhere, with reasons; and which nodes static pools lack. Pure: the same input gives the same plan, whatever the order of its lists.
+ * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest weighed
+ * price found, or nowhere, with reasons; and which nodes static pools lack. Pure: the same input gives the same plan,
+ * whatever the order of its lists.
  */
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   // 1. Read: who waits, what is there, and what can be had at which price.

@@ -1,6 +1,9 @@
 import type { Condition, Labels, ObjectMeta, PodSpec, ResourceList } from './manifest.ts';
 
-/** What CapacityBuffers are and refer to, as far as decisions read it. Source: autoscaling.x-k8s.io/v1beta1; Kubernetes API 1.36. */
+/**
+ * What CapacityBuffers are and refer to, as far as decisions read it. Source: autoscaling.x-k8s.io/v1beta1; Kubernetes
+ * API 1.36.
+ */
 
 /** Room that is kept for pods that do not exist yet. */
 export interface CapacityBuffer {

@@ -1,6 +1,9 @@
 import type { NodeSelectorTerm, ObjectMeta, OwnerReference } from './manifest.ts';
 
-/** The kinds of dynamic resource allocation, as far as decisions read them. Source: Kubernetes API 1.36, resource.k8s.io/v1. */
+/**
+ * The kinds of dynamic resource allocation, as far as decisions read them. Source: Kubernetes API 1.36,
+ * resource.k8s.io/v1.
+ */
 
 /** One value, or a list of values of one type. */
 export interface DeviceAttribute {

@@ -13,8 +13,9 @@ export function otherTaints<Taint extends { readonly key: string }>(node: {
 }
 
 /**
- * True when the node has the taint by which Karpenter marks a node for removal. Key and effect must both fit, as Karpenter
- * compares them: with another effect the scheduler would still send pods there, and nothing of ours has put it there.
+ * True when the node has the taint by which Karpenter marks a node for removal. Key and effect must both fit, as
+ * Karpenter compares them: with another effect the scheduler would still send pods there, and nothing of ours has put
+ * it there.
  */
 export function isDisrupted(node: Tainted | null): boolean {
   const { key, effect } = markTaint.disrupted;

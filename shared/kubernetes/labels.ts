@@ -45,7 +45,10 @@ export function normalizeValue(key: string, value: string): string {
   return value === '' && key === 'topology.disk.csi.azure.com/zone' ? REGIONAL_ZONE : value;
 }
 
-/** Keys whose value the instance type alone decides. Sources: Kubernetes well-known labels, karpenter-provider-azure 2026-08. */
+/**
+ * Keys whose value the instance type alone decides. Sources: Kubernetes well-known labels, karpenter-provider-azure
+ * 2026-08.
+ */
 const TYPE_LEVEL: ReadonlySet<string> = new Set([
   labelKey.instanceType,
   labelKey.region,
@@ -72,7 +75,10 @@ export function isTypeLevelKey(key: string): boolean {
   return TYPE_LEVEL.has(key);
 }
 
-/** Domains whose labels Karpenter sets itself, sub-domains included. Sources: Karpenter 1.14, karpenter-provider-azure 2026-08. */
+/**
+ * Domains whose labels Karpenter sets itself, sub-domains included. Sources: Karpenter 1.14, karpenter-provider-azure
+ * 2026-08.
+ */
 const RESTRICTED_DOMAINS: ReadonlyArray<string> = ['karpenter.sh', 'karpenter.azure.com'];
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The parts of Kubernetes objects that decisions read, under Kubernetes' own JSON names and in its own forms (quantities
- * and times as strings). What is absent in the API is absent here, so an object read from the API server, reduced or
- * whole, is a value of these types without a copy. Source: Kubernetes API 1.36.
+ * The parts of Kubernetes objects that decisions read, under Kubernetes' own JSON names and in its own forms
+ * (quantities and times as strings). What is absent in the API is absent here, so an object read from the API server,
+ * reduced or whole, is a value of these types without a copy. Source: Kubernetes API 1.36.
  */
 
 /** Resource name to quantity, as in `requests: {cpu: 500m, memory: 1Gi}`. */
@@ -18,7 +18,9 @@ export interface ResourceRequirements {
 export interface Container {
   readonly name?: string;
   readonly resources?: ResourceRequirements;
-  /** What its node holds for it while an in-place resize is under way, from the container's status; the largest counts. */
+  /**
+   * What its node holds for it while an in-place resize is under way, from the container's status; the largest counts.
+   */
   readonly held?: ReadonlyArray<ResourceList>;
   readonly ports?: ReadonlyArray<{ readonly hostPort?: number; readonly hostIP?: string; readonly protocol?: string }>;
   /** On init containers only: `Always` makes it a sidecar. */
@@ -308,7 +310,9 @@ export interface Namespace {
   readonly metadata: ObjectMeta;
 }
 
-/** Default requests and limits of a namespace; the API server applies them to pods, not to the templates of daemonsets. */
+/**
+ * Default requests and limits of a namespace; the API server applies them to pods, not to the templates of daemonsets.
+ */
 export interface LimitRange {
   readonly metadata: ObjectMeta;
   readonly spec?: {

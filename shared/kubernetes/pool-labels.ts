@@ -60,8 +60,8 @@ export const wellKnownLabels: ReadonlySet<string> = new Set([
 const trueOrFalse = ['true', 'false'];
 
 /**
- * Values that exist for a well-known key. An `In` requirement needs at least one of them. `reserved` is Karpenter's own; the
- * Azure provider leaves it out, which has no reservations.
+ * Values that exist for a well-known key. An `In` requirement needs at least one of them. `reserved` is Karpenter's
+ * own; the Azure provider leaves it out, which has no reservations.
  */
 export const wellKnownValues: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ['karpenter.sh/capacity-type', ['on-demand', 'spot', 'reserved']],
@@ -128,7 +128,9 @@ function leadingPart(key: string): string {
   return key.split('/')[0] ?? key;
 }
 
-/** Whether the CRDs' rules let this key into a closed domain. As in CEL, a domain is closed for all that end like it. */
+/**
+ * Whether the CRDs' rules let this key into a closed domain. As in CEL, a domain is closed for all that end like it.
+ */
 export function isAllowedInDomain(key: string, { domain, allowed }: LabelDomain): boolean {
   return allowed.includes(key) || !leadingPart(key).endsWith(domain);
 }

@@ -2,7 +2,10 @@
 export interface Blob {
   readonly bytes: Uint8Array;
   readonly etag: string;
-  /** When it was written by the clock of the storage, milliseconds since the epoch, to the second. Absent where it does not say. */
+  /**
+   * When it was written by the clock of the storage, milliseconds since the epoch, to the second. Absent where it does
+   * not say.
+   */
   readonly writtenAtMs?: number;
 }
 

@@ -9,7 +9,10 @@ import type { NodeClass } from './kubernetes.ts';
 export interface LaunchOrder {
   readonly claim: string;
   readonly nodePool: string | null;
-  /** The decision that the claim comes from, which its machine is tagged with; null for a claim that somebody made by hand. */
+  /**
+   * The decision that the claim comes from, which its machine is tagged with; null for a claim that somebody made by
+   * hand.
+   */
   readonly decision: string | null;
   readonly nodeClass: NodeClass;
   readonly offering: PlannedOffering;
@@ -34,8 +37,10 @@ export interface Machine {
 
 /**
  * What an offering was refused for, and so what should not be tried again for a while. `offering`: this size, zone and
- * capacity type. `size`: this size everywhere with this capacity type. `zone`: this size in this zone, spot and on-demand.
- * `family`: sizes of the family at least as large, with this capacity type. `spot`: all spot. `region`: all of this capacity type.
+ * capacity type. `size`: this size everywhere with this capacity type. `zone`: this size in this zone, spot and
+ * on-demand.
+ * `family`: sizes of the family at least as large, with this capacity type. `spot`: all spot. `region`: all of this
+ * capacity type.
  */
 export type RefusalScope = 'offering' | 'size' | 'zone' | 'family' | 'spot' | 'region';
 
@@ -102,16 +107,16 @@ export interface Cloud {
   launch(order: LaunchOrder): Promise<LaunchOutcome>;
   observe(claim: string): Promise<ObservedMachine>;
   /**
-   * Gives a machine that runs what AKS adds to its own: the extension by which a node learns of evictions and maintenance. Idempotent;
-   * returns when Azure has accepted it. A machine that is gone, or goes, is left alone. Throws TerminalError where it has failed too
-   * often to be tried again.
+   * Gives a machine that runs what AKS adds to its own: the extension by which a node learns of evictions and
+   * maintenance. Idempotent; returns when Azure has accepted it. A machine that is gone, or goes, is left alone. Throws
+   * TerminalError where it has failed too often to be tried again.
    */
   equip(claim: string): Promise<void>;
   /** Has a machine that does not join report how its set-up ended; `observe` tells, some time later. Idempotent. */
   diagnose(claim: string): Promise<void>;
   /**
-   * Revokes what let the machine ask for its certificate: it has one. Idempotent. `areSeveral`: what the claim's annotation
-   * says (`annotation.severalTokens`); else there is one.
+   * Revokes what let the machine ask for its certificate: it has one. Idempotent. `areSeveral`: what the claim's
+   * annotation says (`annotation.severalTokens`); else there is one.
    */
   revokeTokens(claim: string, areSeveral: boolean): Promise<void>;
   /** Starts or continues the removal of VM, NIC and disk. `gone` once nothing of them is left. Idempotent. */
@@ -193,8 +198,8 @@ export interface Catalogs {
   /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
   /**
-   * Remembers for all instances that spot machines are evicted, once per claim. Returns the storms that they are part of: what
-   * these are about counts as more until they have passed.
+   * Remembers for all instances that spot machines are evicted, once per claim. Returns the storms that they are part
+   * of: what these are about counts as more until they have passed.
    */
   evicted(machines: ReadonlyArray<EvictedMachine>): Promise<ReadonlyArray<SpotStorm>>;
   /** Reads sizes and prices from Azure again, for all instances. */

@@ -1,11 +1,17 @@
 import type { Refusal } from './kubernetes.ts';
 
-/** It may work next time. The trigger lets the queue deliver again; the message says what was tried, `cause` what went wrong. */
+/**
+ * It may work next time. The trigger lets the queue deliver again; the message says what was tried, `cause` what went
+ * wrong.
+ */
 export class RetryableError extends Error {
   override readonly name: string = 'RetryableError';
   /** Milliseconds to wait before the next try; null when nobody said. */
   readonly retryAfterMs: number | null;
-  /** What people should be told of: the outside asks us to come later, or we lack a right. Null for whatever passes by itself. */
+  /**
+   * What people should be told of: the outside asks us to come later, or we lack a right. Null for whatever passes by
+   * itself.
+   */
   readonly because: 'throttled' | 'forbidden' | null;
 
   constructor(
@@ -23,8 +29,8 @@ export class RetryableError extends Error {
 }
 
 /**
- * One object may not be written so. It is nobody's fault but that object's, and works once somebody has changed a policy or the object:
- * everything else continues.
+ * One object may not be written so. It is nobody's fault but that object's, and works once somebody has changed a
+ * policy or the object: everything else continues.
  */
 export class RefusedError extends RetryableError {
   override readonly name = 'RefusedError';
@@ -47,15 +53,16 @@ export class LostRaceError extends RetryableError {
 }
 
 /**
- * What is stored cannot be read, by nobody and at no time: it is damaged, or of another version of us. Who can do without it does.
+ * What is stored cannot be read, by nobody and at no time: it is damaged, or of another version of us. Who can do
+ * without it does.
  */
 export class UnreadableError extends RetryableError {
   override readonly name = 'UnreadableError';
 }
 
 /**
- * The longest pause that is waited for because somebody named it, in milliseconds: a claim has as long to be launched, and who asked for
- * more is asked again once in that time.
+ * The longest pause that is waited for because somebody named it, in milliseconds: a claim has as long to be launched,
+ * and who asked for more is asked again once in that time.
  */
 export const NAMED_PAUSE_MAX_MS: number = 5 * 60_000;
 

@@ -129,23 +129,23 @@ export interface Refused {
 }
 
 /**
- * `blocked`: a PodDisruptionBudget does not allow it now, or it is refused, of which `refusal` tells. `status` is the API server's, of
- * HTTP.
+ * `blocked`: a PodDisruptionBudget does not allow it now, or it is refused, of which `refusal` tells. `status` is the
+ * API server's, of HTTP.
  */
 export type EvictOutcome =
   | { readonly kind: 'evicted' | 'gone'; readonly status: number }
   | { readonly kind: 'blocked'; readonly status: number; readonly reason: string; readonly refusal: Refusal | null };
 
 /**
- * The cluster's API server. Every call throws RetryableError when the server cannot be reached, answers 429 or 5xx, or knows no right of
- * ours (401, 403), which roles on their way explain. What a policy or the server's rules refuse of one object is an outcome; of a
- * deletion a RefusedError. Nothing here is cached: what is read is what is there.
+ * The cluster's API server. Every call throws RetryableError when the server cannot be reached, answers 429 or 5xx, or
+ * knows no right of ours (401, 403), which roles on their way explain. What a policy or the server's rules refuse of
+ * one object is an outcome; of a deletion a RefusedError. Nothing here is cached: what is read is what is there.
  */
 export interface Kubernetes {
   get<K extends Kind>(kind: K, key: Key): Promise<Kinds[K] | null>;
   /**
-   * All objects, read in pages. Selectors in Kubernetes' own string form. `mayBeOld`: from what the API server has in memory, which may be
-   * behind by a moment, in one page; else it waits until that is up to date.
+   * All objects, read in pages. Selectors in Kubernetes' own string form. `mayBeOld`: from what the API server has in
+   * memory, which may be behind by a moment, in one page; else it waits until that is up to date.
    */
   list<K extends Kind>(
     kind: K,
@@ -157,8 +157,9 @@ export interface Kubernetes {
   /** As `patch`, on the status subresource. */
   patchStatus<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
   /**
-   * Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`; where a version is named, one that has
-   * changed since is a `conflict`, and so is one with another uid. Throws RefusedError where it is refused.
+   * Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`; where a version is
+   * named, one that has changed since is a `conflict`, and so is one with another uid. Throws RefusedError where it is
+   * refused.
    */
   delete(
     kind: Kind,
@@ -171,8 +172,8 @@ export interface Kubernetes {
 }
 
 /**
- * NodePools and AKSNodeClasses as they are or were a moment ago (`DEFINITIONS_AGE_MS`): for what many claims ask of the few
- * there are. What is written back, or decides by a change that has just been hinted at, is read by `Kubernetes`.
+ * NodePools and AKSNodeClasses as they are or were a moment ago (`DEFINITIONS_AGE_MS`): for what many claims ask of the
+ * few there are. What is written back, or decides by a change that has just been hinted at, is read by `Kubernetes`.
  */
 export interface Definitions {
   nodePool(name: string): Promise<NodePool | null>;

@@ -20,13 +20,19 @@ export interface Decision {
   /** In the order of `plan.claims`. */
   readonly claimNames: ReadonlyArray<string>;
   readonly plan: Plan;
-  /** By what value each claim's node is kept for its pods, in the order of `plan.claims`; absent: each by the claim's name. */
+  /**
+   * By what value each claim's node is kept for its pods, in the order of `plan.claims`; absent: each by the claim's
+   * name.
+   */
   readonly reservations?: ReadonlyArray<string>;
   /** The nodes to remove, if the decision removes any. */
   readonly removal?: Removal;
   /** The pods of `plan.claims` that do not come themselves. */
   readonly movers?: ReadonlyArray<Mover>;
-  /** Pods that spread over hosts, some of which come when the nodes to go have gone: as planned for in `ProvisioningInput.crowds`. */
+  /**
+   * Pods that spread over hosts, some of which come when the nodes to go have gone: as planned for in
+   * `ProvisioningInput.crowds`.
+   */
   readonly crowds?: ReadonlyArray<Crowd>;
 }
 
@@ -37,7 +43,10 @@ export interface Crowd {
   readonly most: number;
 }
 
-/** A pod that ran somewhere else when a claim was planned for it: it is evicted there, and a successor comes in its place. */
+/**
+ * A pod that ran somewhere else when a claim was planned for it: it is evicted there, and a successor comes in its
+ * place.
+ */
 export interface Mover {
   readonly uid: string;
   /** Uid of its owner, which makes the successor. */
@@ -57,7 +66,10 @@ export interface Removal {
 export interface Decisions {
   /** Idempotent: the same name always carries the same content. */
   put(decision: Decision): Promise<void>;
-  /** Null when there is none. Throws UnreadableError for a record that is damaged, or that a later version of us has written. */
+  /**
+   * Null when there is none. Throws UnreadableError for a record that is damaged, or that a later version of us has
+   * written.
+   */
   get(name: string): Promise<Decision | null>;
 }
 
@@ -83,7 +95,10 @@ export interface LedgerState {
   readonly decision: string | null;
   /** True when every claim of the latest decision has been created. */
   readonly executed: boolean;
-  /** When the latest decision was committed or its executor was last heard of, milliseconds since the epoch; null before. */
+  /**
+   * When the latest decision was committed or its executor was last heard of, milliseconds since the epoch; null
+   * before.
+   */
   readonly heardAtMs: number | null;
   /** A snapshot whose NodeClaims are at least this fresh knows the claims of all decisions. Null before the first. */
   readonly claimsResourceVersion: string | null;
@@ -105,13 +120,16 @@ export interface Ledger {
 }
 
 export interface Snapshots {
-  /** The newest published snapshot; null when there is none. Throws UnreadableError for one that is damaged, or of another version of us. */
+  /**
+   * The newest published snapshot; null when there is none. Throws UnreadableError for one that is damaged, or of
+   * another version of us.
+   */
   latest(): Promise<Snapshot | null>;
   /** When the relay last said that it is alive, milliseconds since the epoch; null when never. */
   heartbeatMs(): Promise<number | null>;
   /**
-   * Up to when the relay has last said that the snapshot of this version lacks nothing it had seen, milliseconds since the epoch; null where
-   * its last word was about another.
+   * Up to when the relay has last said that the snapshot of this version lacks nothing it had seen, milliseconds since
+   * the epoch; null where its last word was about another.
    */
   heldMs(version: string): Promise<number | null>;
   /** Reads the API server itself and builds the same image, for when no relay does. */

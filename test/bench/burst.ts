@@ -14,10 +14,12 @@ import { readUses, type Use } from './kit/process-use.ts';
  *
  *     node test/bench/burst.ts PODS [PODS_PER_NODE, default 1] [embedded | real] [BOOT_SECONDS]
  *
- * `real` needs KUBEBUILDER_ASSETS. Machines boot in half a second, which shows what the product itself takes, or in about so many
- * seconds, which shows what a user sees (Azure: 50 to 80). The sweep comes once a minute, as deployed. There is a system node, as in every AKS cluster: without any node, kube-scheduler puts a pod
- * off twice as long each time, instead of waiting for a node. Prints when claims were out, how long machines took, how long a node waited from its
- * registration to being open, when all pods ran, and what it cost: calls to the API server, executions, CPU, memory.
+ * `real` needs KUBEBUILDER_ASSETS. Machines boot in half a second, which shows what the product itself takes, or in
+ * about so many seconds, which shows what a user sees (Azure: 50 to 80). The sweep comes once a minute, as deployed.
+ * There is a system node, as in every AKS cluster: without any node, kube-scheduler puts a pod off twice as long each
+ * time, instead of waiting for a node. Prints when claims were out, how long machines took, how long a node waited from
+ * its registration to being open, when all pods ran, and what it cost: calls to the API server, executions, CPU,
+ * memory.
  */
 const pods = Number(process.argv[2] ?? 100);
 const podsPerNode = Number(process.argv[3] ?? 1);

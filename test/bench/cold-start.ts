@@ -4,13 +4,13 @@ import { openQueues } from '../e2e/kit/queues.ts';
 import { isRunning } from '../e2e/kit/state.ts';
 
 /**
- * Measures a cold start of the app as `npm run build` made it: a message waits in the queue, the Functions host's process
- * is spawned, and the first message is used.
+ * Measures a cold start of the app as `npm run build` made it: a message waits in the queue, the Functions host's
+ * process is spawned, and the first message is used.
  *
  *     node test/bench/cold-start.ts [rounds, default 10]
  *
- * The host is the sandbox's: what Azure adds before it starts our worker is not in here. Prints per moment the median and
- * the slowest of all rounds, in milliseconds since the spawn.
+ * The host is the sandbox's: what Azure adds before it starts our worker is not in here. Prints per moment the median
+ * and the slowest of all rounds, in milliseconds since the spawn.
  */
 const rounds = Number(process.argv[2] ?? 10);
 

@@ -6,14 +6,15 @@ import { deployment, nodeClass, nodePool } from '../e2e/kit/manifests.ts';
 import { type QueueCounts, type World, readQueues, startWorld } from '../e2e/kit/world.ts';
 
 /**
- * Measures what the first pod after a quiet time waits for, by which functions have an instance waiting, with the app as `npm run build`
- * made it and a process for each function, as on Azure:
+ * Measures what the first pod after a quiet time waits for, by which functions have an instance waiting, with the app
+ * as `npm run build` made it and a process for each function, as on Azure:
  *
  *     node test/bench/first-pod.ts [rounds, default 5] [cores of an instance, default all] [choice …]
  *
- * A choice names functions by a comma, or `none`. A function that does not wait is started, cold, as soon as its queue has a message: how long
- * Azure takes to notice one, and to find a machine, comes on top and is not in here. Cores below one need a cgroup (v1) that may
- * be written: 0.25 is an instance of 512 MB. Prints, in milliseconds since the pod was created, the median and the slowest of: the NodeClaim, the VM's PUT.
+ * A choice names functions by a comma, or `none`. A function that does not wait is started, cold, as soon as its queue
+ * has a message: how long Azure takes to notice one, and to find a machine, comes on top and is not in here. Cores
+ * below one need a cgroup (v1) that may be written: 0.25 is an instance of 512 MB. Prints, in milliseconds since the
+ * pod was created, the median and the slowest of: the NodeClaim, the VM's PUT.
  */
 const rounds = Number(process.argv[2] ?? 5);
 const cores = Number(process.argv[3] ?? 0);

@@ -13,9 +13,9 @@ import { NO_FIGURES, withPlan, type FiguresRecord } from '../../shared/contract/
  *
  *     node test/bench/relay-memory.ts [pods, default 15000] [nodes, default pods / 30] [of them waiting, default 0]
  *
- * The API server, storage and Service Bus are played by another process; the storage takes everything, the queue refuses
- * all, so the figures hold with hints that wait. Prints peak and steady resident memory, the time to the first snapshot
- * and CPU when idle.
+ * The API server, storage and Service Bus are played by another process; the storage takes everything, the queue
+ * refuses all, so the figures hold with hints that wait. Prints peak and steady resident memory, the time to the first
+ * snapshot and CPU when idle.
  */
 const pods = Number(process.argv[2] ?? 15_000);
 const nodes = Number(process.argv[3] ?? Math.ceil(pods / 30));

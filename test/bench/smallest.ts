@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 
 /**
- * Runs every benchmark on an input that is over in a second or two, so that none is dead on the day somebody needs its figure:
- * `node test/bench/smallest.ts`. CI does so; the figures themselves mean nothing here.
+ * Runs every benchmark on an input that is over in a second or two, so that none is dead on the day somebody needs its
+ * figure: `node test/bench/smallest.ts`. CI does so; the figures themselves mean nothing here.
  */
 const SMALLEST: Readonly<Record<string, ReadonlyArray<string>>> = {
   'nodes/churn': ['1', '1', '0.2'],
@@ -25,7 +25,10 @@ const SMALLEST: Readonly<Record<string, ReadonlyArray<string>>> = {
   'waiting-figures': ['10', '10', '4'],
 };
 
-/** Those that need what a checkout has not, and those that start the whole product, which the tests end to end do as well. */
+/**
+ * Those that need what a checkout has not, and those that start the whole product, which the tests end to end do as
+ * well.
+ */
 const BY_HAND: ReadonlyArray<string> = [
   'burst',
   'cold-start',

@@ -7,10 +7,10 @@ import { planFromFiles } from '../../cli/plan/plan-from-files.ts';
 import { WrongInputError } from '../../cli/wrong-input.ts';
 
 /**
- * What the product makes of manifests that others wrote: `node test/bench/strangers.ts FOLDER [region]` reads, admits and plans
- * each file of the folder by itself, as `nodewright plan` does; beside a pool of all amd64 sizes where it has no NodePool, and
- * with three small pods that spread over zones where it has a pool and no pods. Prints a line for each file, and how many came
- * to which end.
+ * What the product makes of manifests that others wrote: `node test/bench/strangers.ts FOLDER [region]` reads, admits
+ * and plans each file of the folder by itself, as `nodewright plan` does; beside a pool of all amd64 sizes where it has
+ * no NodePool, and with three small pods that spread over zones where it has a pool and no pods. Prints a line for each
+ * file, and how many came to which end.
  */
 const [folder, region = DEFAULT_REGION] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name a folder of manifests: node test/bench/strangers.ts FOLDER [region]');

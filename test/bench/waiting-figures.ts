@@ -6,8 +6,8 @@ import { input, node, pods, pool, shape, size, spec, zones } from '../kit/core/b
 
 /**
  * CPU time that it takes to count the pods that wait, beside the plan for them:
- * `node test/bench/waiting-figures.ts [nodes] [waiting pods] [shapes]`. Every node runs 29 pods; a third of the shapes spread
- * over zones within their own node rules, a third go where their like are, a third ask for one zone.
+ * `node test/bench/waiting-figures.ts [nodes] [waiting pods] [shapes]`. Every node runs 29 pods; a third of the shapes
+ * spread over zones within their own node rules, a third go where their like are, a third ask for one zone.
  */
 const [nodeCount = 500, waiting = 1_000, shapeCount = 60] = process.argv.slice(2).map(Number);
 const topologyKey = 'topology.kubernetes.io/zone';

@@ -8,7 +8,10 @@ import type { Plan } from '../../shared/core/model/plan.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { toInput, toOraclePlan, type OracleCatalog, type Scenario } from './scenario.ts';
 
-/** Enough to look for places for pods that are left; a lower price, which packing looks for with the rest, no rule asks about. */
+/**
+ * Enough to look for places for pods that are left; a lower price, which packing looks for with the rest, no rule asks
+ * about.
+ */
 const STEPS = 6_000_000;
 
 /** The oracle's scenarios and its catalog. */

@@ -1,8 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take long, longest first, each with its seconds on two cores (23 November 2026). What begins last and takes long is
- * waited for by all workers but one; a clean checkout remembers no durations, and the size of a file tells nothing of them.
+ * Files that take long, longest first, each with its seconds on two cores (23 November 2026). What begins last and
+ * takes long is waited for by all workers but one; a clean checkout remembers no durations, and the size of a file
+ * tells nothing of them.
  */
 export const SECONDS: Readonly<Record<string, number>> = {
   'e2e/leaving/leaving-cheaper': 255,
@@ -57,7 +58,10 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'contract/infra/walk': 4,
 };
 
-/** The longest first, whatever its project; then by project and name, so that workers keep the modules that they have loaded. */
+/**
+ * The longest first, whatever its project; then by project and name, so that workers keep the modules that they have
+ * loaded.
+ */
 export class LongestFirst extends BaseSequencer {
   override sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     return Promise.resolve(files.toSorted((a, b) => secondsOf(b) - secondsOf(a) || (keyOf(a) < keyOf(b) ? -1 : 1)));

@@ -4,7 +4,10 @@ import { noFaults } from './world/faults.ts';
 import { createStormyLoad, sendNotices } from './course/notices.ts';
 import { Simulation } from './course/simulation.ts';
 
-/** Half of the messages come twice; all calls take their time, and none fails, as nothing is promised of when those are done over. */
+/**
+ * Half of the messages come twice; all calls take their time, and none fails, as nothing is promised of when those are
+ * done over.
+ */
 const faults = { ...noFaults, queues: { ...noFaults.queues, duplicate: 50 } };
 
 const MINUTE = 60_000;

@@ -3,8 +3,8 @@ import { createPool, quiet } from './course/quiet.ts';
 import type { Simulation } from './course/simulation.ts';
 
 /**
- * Nodes that have drifted are replaced one for one, whatever spread over hosts their pods have. In virtual time, with a scheduler that counts
- * a node as a host for as long as it is there.
+ * Nodes that have drifted are replaced one for one, whatever spread over hosts their pods have. In virtual time, with a
+ * scheduler that counts a node as a host for as long as it is there.
  */
 
 const POOL = 'even';
@@ -83,7 +83,8 @@ async function drift(seed: string, workloads: ReadonlyArray<Workload>, budget = 
 
 const SEEDS = ['a', 'b', 'd'].map((one) => `one-for-one-${one}`);
 
-// Of `f` a bad release was drawn once, and of `x3` a node with half of its CPU: what came in the place of nodes was rightly replaced again.
+// Of `f` a bad release was drawn once, and of `x3` a node with half of its CPU: what came in the place of nodes was
+// rightly replaced again.
 test.each(['c', 'f', 'x3'].map((one) => `one-for-one-${one}`))(
   'two Deployments are replaced one for one in whatever order their pods come: SEED=%s',
   { timeout: TIMEOUT_MS },

@@ -1,15 +1,16 @@
 import { Simulation } from './course/simulation.ts';
 
 /**
- * Virtual minutes of trouble, and those in which everything must have come to rest after it: a node has fifteen to join, a size whose node has
- * not done so is asked for again half an hour later, and a node that a policy did not let us write is left alone for an hour.
+ * Virtual minutes of trouble, and those in which everything must have come to rest after it: a node has fifteen to
+ * join, a size whose node has not done so is asked for again half an hour later, and a node that a policy did not let
+ * us write is left alone for an hour.
  */
 const TROUBLE_MINUTES = 12;
 const REST_MINUTES = 70;
 
 /**
- * Runs what a seed draws. Null where no law is broken and everything comes to rest; else what was drawn, what is wrong then, and what
- * happened last, virtual seconds first: a failure is read from its head.
+ * Runs what a seed draws. Null where no law is broken and everything comes to rest; else what was drawn, what is wrong
+ * then, and what happened last, virtual seconds first: a failure is read from its head.
  */
 export async function runSeed(seed: string, disrupts: boolean, traceLines: number): Promise<string | null> {
   const simulation = new Simulation(seed, undefined, disrupts);

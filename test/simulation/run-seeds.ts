@@ -5,9 +5,10 @@ import { drawFaults } from './trouble/draw-faults.ts';
 import { renderDrawn } from './trouble/render-drawn.ts';
 
 /**
- * Many seeds in one process: `node test/simulation/run-seeds.ts --from 10000 --count 2000 --disruption`. Prints each failure as it comes, how
- * many there were and how long it took, and ends with 1 where there was one. `--lines`: how much of what happened last a failure shows.
- * `--having withoutProviderId` leaves out seeds that do not draw that: any word of the head of a failure.
+ * Many seeds in one process: `node test/simulation/run-seeds.ts --from 10000 --count 2000 --disruption`. Prints each
+ * failure as it comes, how many there were and how long it took, and ends with 1 where there was one. `--lines`: how
+ * much of what happened last a failure shows. `--having withoutProviderId` leaves out seeds that do not draw that: any
+ * word of the head of a failure.
  * `--bail`: ends with the first failure.
  */
 const { values } = parseArgs({

@@ -19,7 +19,10 @@ const CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
 const POOLS = '/apis/karpenter.sh/v1/nodepools';
 const NODES = '/api/v1/nodes';
 
-/** Carries out one action and writes it down. What is to be broken may be gone already: then nothing happens, and the book says so. */
+/**
+ * Carries out one action and writes it down. What is to be broken may be gone already: then nothing happens, and the
+ * book says so.
+ */
 export async function act(stage: Stage, action: Action): Promise<string> {
   const what = await carryOut(stage, action).catch((error: unknown) => {
     if (isApiError(error, 404) || isApiError(error, 409)) return `nothing: ${String(error)}`;
@@ -104,7 +107,8 @@ async function remove(
   { world, observed }: Stage,
   { what, pick }: { readonly what: 'Node' | 'NodeClaim'; readonly pick: number },
 ): Promise<string> {
-  // A Node that is deleted before its claim knows it never comes back, and its claim is given up after 15 minutes, as Karpenter's.
+  // A Node that is deleted before its claim knows it never comes back, and its claim is given up after 15 minutes, as
+  // Karpenter's.
   const known = (name: string): boolean => observed.claims.get(name)?.readyMs !== null;
   const claim = chosen(
     observed.claimsThere().filter((name) => what === 'NodeClaim' || known(name)),
@@ -187,7 +191,10 @@ function breakAzure(
   return `Azure for ${seconds} s: ${fault}`;
 }
 
-/** From the kill until the next process is ready; a relay leads again when the Lease of the one before has run out, after 15 s. */
+/**
+ * From the kill until the next process is ready; a relay leads again when the Lease of the one before has run out,
+ * after 15 s.
+ */
 const KILLED_S = 15;
 
 async function kill(stage: Stage, part: Part): Promise<string> {
@@ -198,7 +205,9 @@ async function kill(stage: Stage, part: Part): Promise<string> {
   return `${part} killed`;
 }
 
-/** Stopped and not killed: Azurite would lose what it has not saved yet, and Azure loses nothing that it has answered. */
+/**
+ * Stopped and not killed: Azurite would lose what it has not saved yet, and Azure loses nothing that it has answered.
+ */
 async function loseStorage(stage: Stage, seconds: number): Promise<string> {
   const { storage } = stage.world.sandbox;
   trouble(stage, 'storage away', seconds, () => storage.start());

@@ -142,7 +142,9 @@ async function churn(run: Run): Promise<number> {
   return stage.nowMs() - fromMs;
 }
 
-/** Mends everything and waits for peace. It has come when at one look all is one to one; nodes may grow old after that. */
+/**
+ * Mends everything and waits for peace. It has come when at one look all is one to one; nodes may grow old after that.
+ */
 async function rest(run: Run): Promise<{ readonly atRest: Report['atRest']; readonly restMs: number }> {
   const { stage, options, say } = run;
   const { world, observed, book, nowMs } = stage;

@@ -29,7 +29,9 @@ export interface Timed {
   readonly action: Action;
 }
 
-/** How often each kind comes in one deck, about as in half an hour of churn by hand, where it was done by hand at all. */
+/**
+ * How often each kind comes in one deck, about as in half an hour of churn by hand, where it was done by hand at all.
+ */
 const DECK: Readonly<Record<Action['kind'] | 'pool', number>> = {
   scale: 18,
   job: 11,

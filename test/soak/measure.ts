@@ -110,7 +110,9 @@ const LIFE_MIN_MS = 300_000;
 /** What a heap may differ by between two collections. */
 const SWING = { share: 1.25, mb: 40 };
 
-/** The least and most that a part took once warm, and whether it has grown: null where no life was long enough to tell. */
+/**
+ * The least and most that a part took once warm, and whether it has grown: null where no life was long enough to tell.
+ */
 export function memoryFigures(samples: ReadonlyArray<Sample>): {
   readonly leastMb: number;
   readonly mostMb: number;
@@ -144,7 +146,10 @@ function hasGrown(life: ReadonlyArray<Sample>): boolean {
   return middle(life.slice(-quarter)) > first * SWING.share + SWING.mb;
 }
 
-/** CPU between the first and the last sample, in hundredths of a core; null where the process was replaced, or none was taken. */
+/**
+ * CPU between the first and the last sample, in hundredths of a core; null where the process was replaced, or none was
+ * taken.
+ */
 export function cpuPercent(samples: ReadonlyArray<Sample>): number | null {
   const [first] = samples;
   const last = samples.at(-1);

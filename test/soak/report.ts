@@ -1,7 +1,10 @@
 import type { SetFigures, Spread } from './measure.ts';
 import type { Breach } from './watch-laws.ts';
 
-/** Everything that a soak has found, as it is written to its file. Durations are seconds unless named otherwise, money is dollars an hour. */
+/**
+ * Everything that a soak has found, as it is written to its file. Durations are seconds unless named otherwise, money
+ * is dollars an hour.
+ */
 export interface Report {
   readonly seed: string;
   readonly controlPlane: 'embedded' | 'real';

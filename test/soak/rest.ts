@@ -46,7 +46,10 @@ function difference(names: ReadonlyArray<string>, claims: ReadonlyArray<string>)
   return said.join('; ');
 }
 
-/** Reads the counts. A claim or node that is being deleted still counts: at rest there is none, or its machine is there too. */
+/**
+ * Reads the counts. A claim or node that is being deleted still counts: at rest there is none, or its machine is there
+ * too.
+ */
 export async function readCounts(world: World, observed: Observed): Promise<Counts> {
   const bare = (name: string): string => name.replace(/^aks-/, '');
   const vms = world.sandbox.azure.vms().map(({ name }) => name);
@@ -93,7 +96,10 @@ export async function letGo(world: World, observed: Observed, nowMs: number): Pr
   return held.map(({ name }) => name);
 }
 
-/** Deletes what is remembered of evictions, as a person may: else spot counts as dearer for half an hour, and cost says nothing. */
+/**
+ * Deletes what is remembered of evictions, as a person may: else spot counts as dearer for half an hour, and cost says
+ * nothing.
+ */
 export async function forgetEvictions({ sandbox }: World): Promise<void> {
   const blobs = BlobServiceClient.fromConnectionString(sandbox.storageConnection).getContainerClient(container.catalog);
   for await (const { name } of blobs.listBlobsFlat()) {

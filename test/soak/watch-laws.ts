@@ -28,20 +28,28 @@ export interface Look {
   readonly creations: Readonly<Record<string, number>>;
   /** Null while Service Bus cannot be asked. */
   readonly queues: Readonly<Record<string, QueueCount>> | null;
-  /** Lines since the look before by which the product says that it has refused a plan of its own, or given a message up. */
+  /**
+   * Lines since the look before by which the product says that it has refused a plan of its own, or given a message up.
+   */
   readonly confessions: ReadonlyArray<string>;
   /** Resident memory, MB, by part. */
   readonly memoryMb: ReadonlyMap<string, number>;
   readonly book: Pick<Book, 'troubles' | 'touched' | 'struck' | 'limits'>;
 }
 
-/** A pod that a node can hold waits no longer than this while nothing is broken: a boot takes 12 s, and two have to follow each other at times. */
+/**
+ * A pod that a node can hold waits no longer than this while nothing is broken: a boot takes 12 s, and two have to
+ * follow each other at times.
+ */
 export const WAIT_MAX_MS = 90_000;
 /** Whatever is broken meanwhile: no trouble lasts longer than a minute and a half, and a few may follow each other. */
 export const WAIT_EVER_MAX_MS = 300_000;
 /** A VM may be without its claim for so long: until a sweep, once a minute, has found it and Azure has deleted it. */
 const ORPHAN_MAX_MS = 150_000;
-/** What follows from a change of a workload, or from the loss of a node, comes within this; evictions meanwhile say nothing. */
+/**
+ * What follows from a change of a workload, or from the loss of a node, comes within this; evictions meanwhile say
+ * nothing.
+ */
 const AFTERMATH_MS = 30_000;
 /** A claim that was planned before its pool's limit was lowered may still come. */
 const IN_FLIGHT_MS = 15_000;
@@ -49,7 +57,10 @@ const IN_FLIGHT_MS = 15_000;
 export const MEMORY_MAX_MB: Readonly<Record<string, number>> = { 'functions host': 900, relay: 250 };
 
 const VOLUNTARY: ReadonlySet<string> = new Set(['Underutilized', 'Empty', 'Drifted']);
-/** Whose word a pod goes by that no budget holds: the scheduler for another pod, the control plane for a node that is gone or lost. */
+/**
+ * Whose word a pod goes by that no budget holds: the scheduler for another pod, the control plane for a node that is
+ * gone or lost.
+ */
 const FORCED: ReadonlySet<string> = new Set([
   'PreemptionByScheduler',
   'DeletionByTaintManager',
@@ -106,7 +117,10 @@ function givenUp({ queues }: Look): ReadonlyArray<string> {
   ]);
 }
 
-/** Whether the pod's going has a reason that nobody is asked for: its owner wants fewer, its node was taken, or another pod came first. */
+/**
+ * Whether the pod's going has a reason that nobody is asked for: its owner wants fewer, its node was taken, or another
+ * pod came first.
+ */
 function isExcused({ app, node, reason, atMs }: Departure, { claims, book }: Look): boolean {
   if (FORCED.has(reason)) return true;
   const since = (times: ReadonlyMap<string, number>, key: string): number => atMs - (times.get(key) ?? -Infinity);

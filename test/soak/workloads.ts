@@ -130,7 +130,10 @@ const family = (values: ReadonlyArray<string>): object => ({
   values,
 });
 
-/** What is there from the start: spot first by its weight, on demand whose nodes grow old, and a tainted one for batches. */
+/**
+ * What is there from the start: spot first by its weight, on demand whose nodes grow old, and a tainted one for
+ * batches.
+ */
 export const pools: ReadonlyArray<object> = [
   pool('spot', { weight: 50 }, [capacity(['spot']), family(['D', 'E', 'F'])]),
   pool('general', {}, [capacity(['on-demand']), family(['D', 'E'])], { expireAfter: '5m' }),

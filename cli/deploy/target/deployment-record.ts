@@ -4,7 +4,10 @@ import { outputsOf } from '../../../infra/hooks/render-exports.ts';
 import { sayItHere } from '../say-it-here.ts';
 import { Stopped } from '../stopped.ts';
 
-/** What Azure keeps of a deployment: the one thing that is remembered between two commands, from any machine and any user. */
+/**
+ * What Azure keeps of a deployment: the one thing that is remembered between two commands, from any machine and any
+ * user.
+ */
 export interface DeploymentRecord {
   readonly name: string;
   /** `Succeeded`, `Failed`, `Canceled`; anything else is under way. */

@@ -16,7 +16,10 @@ export type Known =
   /** It stopped before it made an identity, so that no rights were given: nothing is outside the group. */
   | { readonly kind: 'group'; readonly group: string };
 
-/** A deployment that has not ended well has no outputs: they are worked out, as infra/main.bicep has them. Throws Stopped where Azure does not tell. */
+/**
+ * A deployment that has not ended well has no outputs: they are worked out, as infra/main.bicep has them. Throws
+ * Stopped where Azure does not tell.
+ */
 export function knownOutputs(options: DeployOptions, record: DeploymentRecord, ask: Ask): Known {
   const { outputs } = record;
   if (removalOutputs.every((name) => outputs[name] !== undefined)) return { kind: 'all', outputs };

@@ -41,7 +41,10 @@ interface ParameterFile {
   readonly parameters: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** The file of azd's parameters with its variables filled in, as az takes it. Throws Stopped that names the variable which does not fit. */
+/**
+ * The file of azd's parameters with its variables filled in, as az takes it. Throws Stopped that names the variable
+ * which does not fit.
+ */
 export function fillParameters(azdParameters: string, { types }: Template, environment: Environment): ParameterFile {
   const { parameters, ...rest } = JSON.parse(azdParameters) as ParameterFile;
   const filled = Object.entries(parameters).map(([name, { value }]) => [

@@ -1,10 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What belongs to the package that was published, beside its code. A checkout has no such file, and builds its own image. */
+/**
+ * What belongs to the package that was published, beside its code. A checkout has no such file, and builds its own
+ * image.
+ */
 const RELEASE = 'release.json';
 
-/** The variables that a published package has for who says nothing: its own image in place of one that is built. `root`: its folder. */
+/**
+ * The variables that a published package has for who says nothing: its own image in place of one that is built. `root`:
+ * its folder.
+ */
 export function publishedDefaults(root: string): Readonly<Record<string, string>> {
   const file = join(root, RELEASE);
   if (!existsSync(file)) return {};

@@ -16,14 +16,21 @@ export interface Target {
   readonly options: DeployOptions;
   /** What Azure keeps of the last deployment; null: there was none. */
   readonly record: DeploymentRecord | null;
-  /** What the hooks read: as azd would hand it on. What is said now comes before what was said in an earlier deployment. */
+  /**
+   * What the hooks read: as azd would hand it on. What is said now comes before what was said in an earlier deployment.
+   */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The first az that takes rights away by an object id alone; one with Flex Consumption, the plan of the app, is older. */
+/**
+ * The first az that takes rights away by an object id alone; one with Flex Consumption, the plan of the app, is older.
+ */
 const AZ_MINIMUM = [2, 68] as const;
 
-/** Looks whether az works at all, is logged in where the cluster is, and what is deployed. Changes nothing. Throws Stopped. */
+/**
+ * Looks whether az works at all, is logged in where the cluster is, and what is deployed. Changes nothing. Throws
+ * Stopped.
+ */
 export function openTarget(options: DeployOptions, machine: Machine): Target {
   const ask = machine.azIn(machine.root, ASKED_WITHIN_MS);
   checkVersion(ask);

@@ -34,7 +34,10 @@ export interface CheckedInput {
   readonly notes: ReadonlyArray<string>;
 }
 
-/** Judges objects as the API server would, and sorts out those that no plan depends on. Of two alike the later counts. `strict`: an unknown field is an error. */
+/**
+ * Judges objects as the API server would, and sorts out those that no plan depends on. Of two alike the later counts.
+ * `strict`: an unknown field is an error.
+ */
 export function checkObjects(given: ReadonlyArray<InputObject>, strict = false): CheckedInput {
   const objects = new Map<string, CheckedObject>();
   const problems: Array<InputProblem> = [];

@@ -1,4 +1,6 @@
-/** A part of a workload's or pod's manifest: the names of its fields, and which of them hold parts that are listed too. */
+/**
+ * A part of a workload's or pod's manifest: the names of its fields, and which of them hold parts that are listed too.
+ */
 export interface ManifestPart {
   /** Separated by blanks. */
   readonly names: string;

@@ -58,7 +58,10 @@ const GROUPS_WITHOUT_PODS: ReadonlySet<string> = new Set([
   'traefik.io',
 ]);
 
-/** Kinds that make pods and need not show it in a template of them, by group; a group without a list makes them with any. */
+/**
+ * Kinds that make pods and need not show it in a template of them, by group; a group without a list makes them with
+ * any.
+ */
 const MAKERS: ReadonlyMap<string, ReadonlySet<string> | 'all'> = new Map<string, ReadonlySet<string> | 'all'>([
   ['argoproj.io', new Set(['CronWorkflow', 'Rollout', 'Workflow'])],
   ['ceph.rook.io', 'all'],

@@ -10,7 +10,8 @@ export interface MeantKind {
 
 /**
  * The kind that was meant, for an object that no plan would depend on as it stands: `Deployement`, or a Deployment of
- * `app/v1`. Null for kinds that are others' own, such as a Job of `batch.volcano.sh`, and for all that is not like ours.
+ * `app/v1`. Null for kinds that are others' own, such as a Job of `batch.volcano.sh`, and for all that is not like
+ * ours.
  */
 export function meantKind(apiVersion: string, kind: string): MeantKind | null {
   const group = groupOf(apiVersion);

@@ -5,8 +5,8 @@ import type { JsonObject } from '../objects.ts';
 import { podSpecOf } from '../pod-spec-of.ts';
 
 /**
- * What is valid and hardly meant, one line each: a label key that is nearly a well-known one or another cloud's, thousandths
- * of a byte.
+ * What is valid and hardly meant, one line each: a label key that is nearly a well-known one or another cloud's,
+ * thousandths of a byte.
  */
 export function suspicionsOf(kind: string, value: JsonObject): ReadonlyArray<string> {
   if (kind === 'NodePool') {

@@ -4,8 +4,8 @@ import { didYouMean } from '../../../shared/kubernetes/text/word-meant.ts';
 import type { JsonObject } from '../objects.ts';
 
 /**
- * Fields of a pod's or workload's spec that the API does not have, with the field that was probably meant. `kubectl apply`
- * refuses them; a newer API server may know them, so they are told and left aside. Empty for other kinds.
+ * Fields of a pod's or workload's spec that the API does not have, with the field that was probably meant. `kubectl
+ * apply` refuses them; a newer API server may know them, so they are told and left aside. Empty for other kinds.
  */
 export function unknownFields(kind: string, value: JsonObject): ReadonlyArray<string> {
   const part = specPart[kind];

@@ -49,7 +49,9 @@ function notJson(origin: Origin, message: string): InputProblem {
   return fileProblem(origin, `is not JSON: ${message}`, 'correct it there');
 }
 
-/** Parsers are loaded only where they are needed: lists that kubectl writes are JSON, and a tenth of a second counts. */
+/**
+ * Parsers are loaded only where they are needed: lists that kubectl writes are JSON, and a tenth of a second counts.
+ */
 async function readYaml({ origin, text }: Source): Promise<ReadDocuments> {
   const values = await readQuickly(text);
   if (values === null) return readThoroughly({ origin, text });

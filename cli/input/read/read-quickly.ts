@@ -1,15 +1,17 @@
 import type { Document as YamlDocument } from 'yaml';
 
 /**
- * Reads plain YAML by js-yaml, in a tenth of the time of `yaml`: one value for each document, null for an empty one. Null
- * where js-yaml refuses something, or documents are not merely parted by `---`: `yaml` says then what is wrong, and where.
- * The two differ in keys that are null and in numbers larger than doubles are, neither of which Kubernetes takes.
+ * Reads plain YAML by js-yaml, in a tenth of the time of `yaml`: one value for each document, null for an empty one.
+ * Null where js-yaml refuses something, or documents are not merely parted by `---`: `yaml` says then what is wrong,
+ * and where. The two differ in keys that are null and in numbers larger than doubles are, neither of which Kubernetes
+ * takes.
  */
 export async function readQuickly(text: string): Promise<ReadonlyArray<unknown> | null> {
   const { loadAll } = await import('js-yaml');
   const values: Array<unknown> = [];
   for (const part of partsOf(text)) {
-    // Aliases of aliases fill the memory, and merge keys are no part of YAML: `yaml` bounds the ones and knows the others.
+    // Aliases of aliases fill the memory, and merge keys are no part of YAML: `yaml` bounds the ones and knows the
+    // others.
     const found = NEEDS_CARE.test(part) ? await readWithCare(part) : readPlain(loadAll, part);
     if (found === null || found.length > 1) return null;
     values.push(found[0] ?? null);
@@ -25,7 +27,9 @@ function readPlain(loadAll: (text: string) => ReadonlyArray<unknown>, part: stri
   }
 }
 
-/** What looks like an alias or a tag, and merge keys. It may be found where none is, which costs time and nothing else. */
+/**
+ * What looks like an alias or a tag, and merge keys. It may be found where none is, which costs time and nothing else.
+ */
 const NEEDS_CARE = /(?:^|[\s[{,:-])[*!]\S|<</m;
 
 /** Begins a document, also in the middle of a text in quotes or of a block. */

@@ -20,7 +20,9 @@ export interface ReadSources {
   readonly problems: ReadonlyArray<InputProblem>;
 }
 
-/** Reads files, folders (their own .yaml, .yml and .json files, by name, as kubectl does) and, for `-`, standard input. */
+/**
+ * Reads files, folders (their own .yaml, .yml and .json files, by name, as kubectl does) and, for `-`, standard input.
+ */
 export async function readSources(paths: ReadonlyArray<string>, stdin: Readable): Promise<ReadSources> {
   const sources: Array<Source> = [];
   const problems: Array<InputProblem> = [];

@@ -8,8 +8,8 @@ const SHARED = /\/galleries\/[^/]+\/images\/([^/]+)(?:\/versions\/[^/]+)?$/i;
 
 /**
  * What the image of a body is; null where nothing is known of it: an image of somebody's own, or a double without a
- * shelf. Refuses a community image that there is not, with ARM's code and its words from memory; of the version nothing is
- * asked. The code of what is no such id is assumed.
+ * shelf. Refuses a community image that there is not, with ARM's code and its words from memory; of the version nothing
+ * is asked. The code of what is no such id is assumed.
  */
 export function admitImage(images: ImageShelf | null, body: JsonObject, region: string): ImageFacts | null {
   const path = 'properties.storageProfile.imageReference';
@@ -37,8 +37,8 @@ export function admitImage(images: ImageShelf | null, body: JsonObject, region: 
 }
 
 /**
- * Refuses an image that the size cannot boot. All are as reported, the first in ga4gh-tes#43, the last in image-builder#1875:
- * the size has no disk controller that the image is tagged for.
+ * Refuses an image that the size cannot boot. All are as reported, the first in ga4gh-tes#43, the last in
+ * image-builder#1875: the size has no disk controller that the image is tagged for.
  */
 export function refuseUnbootable(image: ImageFacts, size: Size, tagged: ReadonlyArray<DiskController>): void {
   const generations = (size.capabilities['HyperVGenerations'] ?? '').split(',');

@@ -1,6 +1,9 @@
 import { ArmError } from '../arm/arm-error.ts';
 
-/** 400 for a reference that is no id at all. The code is ARM's (Learn "Common deployment errors"), the words are from memory. */
+/**
+ * 400 for a reference that is no id at all. The code is ARM's (Learn "Common deployment errors"), the words are from
+ * memory.
+ */
 export function linkedInvalidPropertyId(id: string, path: string): ArmError {
   return new ArmError(400, {
     code: 'LinkedInvalidPropertyId',

@@ -2,8 +2,8 @@ import { ArmError, invalidReference } from '../arm/arm-error.ts';
 import { isRegion, type Cloud } from '../state/cloud.ts';
 
 /**
- * Refuses a resource outside the double's region: one that Azure has is where what the resource refers to is not, another
- * one ARM does not know. `referenced` is the first thing it refers to.
+ * Refuses a resource outside the double's region: one that Azure has is where what the resource refers to is not,
+ * another one ARM does not know. `referenced` is the first thing it refers to.
  */
 export function refuseOtherRegion(
   cloud: Cloud,

@@ -39,7 +39,10 @@ function refuseOddName(name: string): void {
   });
 }
 
-/** The codes are those of a control plane that was asked (a public log of 2026-07-30), that of two primary configurations is assumed. */
+/**
+ * The codes are those of a control plane that was asked (a public log of 2026-07-30), that of two primary
+ * configurations is assumed.
+ */
 function refuseOddConfigurations(configurations: ReadonlyArray<unknown>, id: string): void {
   if (configurations.length === 0)
     throw new ArmError(400, {

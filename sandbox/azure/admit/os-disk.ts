@@ -38,7 +38,9 @@ export function refuseOddOsDisk(body: JsonObject, size: Size, image: ImageFacts 
   if (option?.toLowerCase() === 'local') refuseOddEphemeralDisk(body, size, diskGb);
 }
 
-/** Where a size can keep an ephemeral OS disk, and how many GiB there; the first is what Azure takes when none is named. */
+/**
+ * Where a size can keep an ephemeral OS disk, and how many GiB there; the first is what Azure takes when none is named.
+ */
 export function ephemeralPlaces(size: Size): ReadonlyMap<string, number> {
   const { capabilities } = size;
   const number = (name: string): number => Number(capabilities[name] ?? 0);
@@ -53,7 +55,10 @@ export function ephemeralPlaces(size: Size): ReadonlyMap<string, number> {
   return new Map(places.map(([place, gib]) => [place, Math.floor(gib)]));
 }
 
-/** The first two refusals have the code of the third, which is as reported (bosh-azure-cpi-release#674); the last two are assumed. */
+/**
+ * The first two refusals have the code of the third, which is as reported (bosh-azure-cpi-release#674); the last two
+ * are assumed.
+ */
 function refuseOddEphemeralDisk(body: JsonObject, size: Size, diskGb: number | null): void {
   const places = ephemeralPlaces(size);
   if (places.size === 0) throw notSupported(`OS disk of Ephemeral VM is not supported for VM size ${size.name}.`);

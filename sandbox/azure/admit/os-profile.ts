@@ -14,7 +14,9 @@ const NOT_IN_HOST_NAMES = /[`~!@#$%^&*()=+_[\]{}\\|;:'",<>/?\s]/;
 /** Base64 of 65,535 bytes. */
 const CUSTOM_DATA_CHARACTERS = 87_380;
 
-/** Names that no administrator may have: azure-cli's list (src/azure-cli-core, util.py), which follows the service's. */
+/**
+ * Names that no administrator may have: azure-cli's list (src/azure-cli-core, util.py), which follows the service's.
+ */
 const RESERVED_ADMINS = new Set(
   (
     'administrator admin user user1 test user2 test1 user3 admin1 1 123 a actuser adm admin2 aspnet backup console ' +
@@ -23,8 +25,8 @@ const RESERVED_ADMINS = new Set(
 );
 
 /**
- * Refuses what a Linux VM cannot be called, how nobody could log in to it, and custom data that is none. Codes and words are
- * as reported in the issues of azure-cli, terraform, acs-engine and ansible.
+ * Refuses what a Linux VM cannot be called, how nobody could log in to it, and custom data that is none. Codes and
+ * words are as reported in the issues of azure-cli, terraform, acs-engine and ansible.
  */
 export function refuseOddOsProfile(vmName: string, body: JsonObject): void {
   refuseOddNames(vmName, textAt(body, 'properties.osProfile.computerName') ?? vmName);

@@ -4,9 +4,9 @@ import { listAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
 import type { Size } from '../catalog/sizes.ts';
 
 /**
- * Refuses security and disk capabilities that the size, the image or the zone do not have. Those of trusted launch are as
- * reported in azure-cli#27975 and #28005, that of a missing zone in terraform-provider-azurerm#3860; the codes of the
- * others are assumed.
+ * Refuses security and disk capabilities that the size, the image or the zone do not have. Those of trusted launch are
+ * as reported in azure-cli#27975 and #28005, that of a missing zone in terraform-provider-azurerm#3860; the codes of
+ * the others are assumed.
  */
 export function refuseOddSecurity(body: JsonObject, size: Size, image: ImageFacts | null): void {
   const type = textAt(body, 'properties.securityProfile.securityType')?.toLowerCase();

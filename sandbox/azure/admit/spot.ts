@@ -8,8 +8,9 @@ export function isSpot(body: JsonObject): boolean {
 }
 
 /**
- * Refuses spot settings on a VM that is none, and a spot VM of a size that has none. The codes and words are those of Learn
- * "Error messages for Azure Spot Virtual Machines"; the status of the size's is as reported in azure-powershell#12007, that of the others assumed.
+ * Refuses spot settings on a VM that is none, and a spot VM of a size that has none. The codes and words are those of
+ * Learn "Error messages for Azure Spot Virtual Machines"; the status of the size's is as reported in
+ * azure-powershell#12007, that of the others assumed.
  */
 export function refuseOddSpot(body: JsonObject, size: Size): void {
   const maxPrice = valueAt(body, 'properties.billingProfile.maxPrice');

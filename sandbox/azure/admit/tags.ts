@@ -7,7 +7,10 @@ const LIMITS = { pairs: 50, name: 512, value: 256 } as const;
 /** Reserved in names, as are control characters. Values may have all. */
 const RESERVED = /[<>%&\\?/\p{Cc}]/u;
 
-/** Refuses tags that ARM does not keep. Codes as azure-powershell's Az.Migrate has them from ARM; that of too many is assumed. */
+/**
+ * Refuses tags that ARM does not keep. Codes as azure-powershell's Az.Migrate has them from ARM; that of too many is
+ * assumed.
+ */
 export function refuseOddTags(body: JsonObject): void {
   const pairs = Object.entries(objectAt(body, 'tags'));
   const list = (names: ReadonlyArray<string>): string => `'${names.join(', ')}'`;

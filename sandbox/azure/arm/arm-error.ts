@@ -69,7 +69,10 @@ export function isOfGateway({ code }: ArmError): boolean {
   return GATEWAY_CODES.has(code);
 }
 
-/** The JSON body of a refusal, in the form of who refuses: the network provider has details always, the others where there are some. */
+/**
+ * The JSON body of a refusal, in the form of who refuses: the network provider has details always, the others where
+ * there are some.
+ */
 export function renderArmError(error: ArmError, provider: string | null): object {
   const isOfNetwork = provider?.toLowerCase() === 'microsoft.network' && !isOfGateway(error);
   const details = error.details ?? (isOfNetwork ? [] : null);

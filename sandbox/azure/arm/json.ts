@@ -19,7 +19,9 @@ export function textAt(value: unknown, path: string): string | null {
   return typeof found === 'string' ? found : null;
 }
 
-/** The value at a dotted path (`properties.osProfile.computerName`; `''` is the value itself), undefined when missing. */
+/**
+ * The value at a dotted path (`properties.osProfile.computerName`; `''` is the value itself), undefined when missing.
+ */
 export function valueAt(value: unknown, path: string): unknown {
   if (path === '') return value;
   return path.split('.').reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);

@@ -62,7 +62,10 @@ export class Operations {
   }
 }
 
-/** The status document of an operation, as `Azure-AsyncOperation` serves it. The network provider's has no name and no times. */
+/**
+ * The status document of an operation, as `Azure-AsyncOperation` serves it. The network provider's has no name and no
+ * times.
+ */
 export function renderOperation(operation: Operation): object {
   if (operation.provider === 'Microsoft.Network')
     return { status: operation.status, ...(operation.error === null ? {} : { error: operation.error }) };

@@ -13,8 +13,9 @@ const token =
 const LENGTH_LIMIT = 8_192;
 
 /**
- * Reads the conditions that the double understands of OData (`armRegionName eq 'westeurope' and contains(skuName, 'v5')`)
- * and of Kusto's `where` (`type =~ 'x' and tags has_cs "y" and not(isempty(tags['z']))`). Throws a 400 for any other.
+ * Reads the conditions that the double understands of OData (`armRegionName eq 'westeurope' and contains(skuName,
+ * 'v5')`) and of Kusto's `where` (`type =~ 'x' and tags has_cs "y" and not(isempty(tags['z']))`). Throws a 400 for any
+ * other.
  */
 export function parseCondition(text: string): Predicate {
   const parser = new Parser(tokenize(text), text);

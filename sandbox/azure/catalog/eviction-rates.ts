@@ -2,8 +2,9 @@ import type { Rng } from '../../base/rng.ts';
 import type { Size } from './sizes.ts';
 
 /**
- * Azure's words for how many percent of spot VMs it evicts within an hour, and how many of a hundred families have each. Azure
- * publishes no such distribution: most of its sizes are in the first band, and the last is more common than those between.
+ * Azure's words for how many percent of spot VMs it evicts within an hour, and how many of a hundred families have
+ * each. Azure publishes no such distribution: most of its sizes are in the first band, and the last is more common than
+ * those between.
  */
 const BANDS = [
   { word: '0-5', families: 64 },

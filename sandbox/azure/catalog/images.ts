@@ -19,7 +19,9 @@ export interface ImageFacts {
 /** AKS's definitions say so, and AKSNodeClass takes no smaller disk; other images of Linux have as many. */
 export const IMAGE_DISK_GB = 30;
 
-/** The versions of AKS's community gallery images. They do not change while the double runs, unless one is published. */
+/**
+ * The versions of AKS's community gallery images. They do not change while the double runs, unless one is published.
+ */
 export class ImageShelf {
   readonly #images = new Map<string, Array<string>>();
   readonly #facts = new Map<string, ImageFacts>();

@@ -4,15 +4,17 @@ import { isObject, objectAt, textAt, type JsonObject } from '../arm/json.ts';
 
 /**
  * Writes the property trees that the double checks bodies against, from a folder of trees as the facts have them (files
- * named by type and version, format in their README): `node sandbox/azure/data/arm-types.ts FOLDER`. The same trees give
- * the same files, byte for byte, one member a line.
+ * named by type and version, format in their README): `node sandbox/azure/data/arm-types.ts FOLDER`. The same trees
+ * give the same files, byte for byte, one member a line.
  */
 const folder = process.argv[2];
 if (folder === undefined) throw new Error('Name the folder of trees: node sandbox/azure/data/arm-types.ts FOLDER');
 
 const SOURCE = 'Azure/bicep-types-az, commit 1f896de2d (2026-08-20)';
 
-/** What the double serves and the source describes. Subnets, security groups and pools are shapes of network interfaces. */
+/**
+ * What the double serves and the source describes. Subnets, security groups and pools are shapes of network interfaces.
+ */
 const FILES = [
   'Compute.virtualMachines@2026-04-01',
   'Compute.virtualMachines.extensions@2026-04-01',

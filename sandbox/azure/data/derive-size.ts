@@ -143,9 +143,10 @@ function flagsOf(name: SizeName, vCpus: number): string {
 }
 
 /**
- * `DiskControllerTypes` as the list of sizes has it; null where it has none, which is SCSI alone. NVMe alone from version 6
- * on (observed 2025-06: Standard_D2as_v6, Standard_D128ds_v6), and in the fourth L and the second FX series; both in Ebsv5 and
- * Ebdsv5, the only ones of their generation, and in Mbsv3 and Mbdsv3 (Learn "NVMe overview" and "Remote NVMe FAQ", 2026-08).
+ * `DiskControllerTypes` as the list of sizes has it; null where it has none, which is SCSI alone. NVMe alone from
+ * version 6 on (observed 2025-06: Standard_D2as_v6, Standard_D128ds_v6), and in the fourth L and the second FX series;
+ * both in Ebsv5 and Ebdsv5, the only ones of their generation, and in Mbsv3 and Mbdsv3 (Learn "NVMe overview" and
+ * "Remote NVMe FAQ", 2026-08).
  */
 export function diskControllersOf({ letters, additive, version }: SizeName): string | null {
   if (version >= 6 && /^(D|E|F|DC|EC)$/.test(letters)) return 'NVMe';

@@ -116,7 +116,8 @@ export function scheduledEventEmitted(
 
 /**
  * What the topics of a resource group and of a subscription tell when somebody's request has deleted a resource. Of an
- * eviction they tell nothing that could be relied on. Field names: learn "Azure resource group as an Event Grid source".
+ * eviction they tell nothing that could be relied on. Field names: learn "Azure resource group as an Event Grid
+ * source".
  */
 export function resourceDeleted(target: EventTarget, caller: string): GridEvent {
   const { subscriptionId, vmId, eventId, at } = target;

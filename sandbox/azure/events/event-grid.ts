@@ -4,7 +4,9 @@ import { textAt } from '../arm/json.ts';
 import type { EventSubscription } from '../state/options.ts';
 import { openQueueDestination, type QueueDestination } from './queue-destination.ts';
 
-/** Event Grid's waits between attempts, in seconds; the last one repeats. Learn "Event Grid message delivery and retry". */
+/**
+ * Event Grid's waits between attempts, in seconds; the last one repeats. Learn "Event Grid message delivery and retry".
+ */
 const RETRY_SECONDS = [10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200] as const;
 
 /** Event Grid's defaults: at most 30 attempts, at most a day. */
@@ -44,8 +46,8 @@ export class EventGrid {
   }
 
   /**
-   * Adds a subscription: to a queue at once, to a webhook when it has proved that it wants the events. Throws when it does
-   * not.
+   * Adds a subscription: to a queue at once, to a webhook when it has proved that it wants the events. Throws when it
+   * does not.
    */
   async subscribe(subscription: EventSubscription): Promise<void> {
     const { name, schema, destination } = subscription;

@@ -17,8 +17,8 @@ const OPT_IN =
   'properties.scheduledEventsPolicy.scheduledEventsAdditionalPublishingTargets.eventGridAndResourceGraph.enable';
 
 /**
- * Tells Event Grid what happens to VMs: scheduled events of those that opted into them, deletions that somebody asked for,
- * and, once an eviction or a crash has happened, what Resource Health knows of it. The answer ends it.
+ * Tells Event Grid what happens to VMs: scheduled events of those that opted into them, deletions that somebody asked
+ * for, and, once an eviction or a crash has happened, what Resource Health knows of it. The answer ends it.
  */
 export function publishEvents(cloud: Cloud, grid: EventGrid): () => void {
   return cloud.on((event) => {

@@ -17,9 +17,9 @@ const TRY_MS = 10_000;
 const CLOSE_MS = 2_000;
 
 /**
- * Delivers as Event Grid does: the body is the event alone, what an HTTP delivery has as headers are application properties,
- * and the message has the same id however often it is sent (learn "Event Grid: Service Bus as an event handler", 2025-11).
- * Whether Azure gives one event of two subscriptions one id is not documented; here they have two.
+ * Delivers as Event Grid does: the body is the event alone, what an HTTP delivery has as headers are application
+ * properties, and the message has the same id however often it is sent (learn "Event Grid: Service Bus as an event
+ * handler", 2025-11). Whether Azure gives one event of two subscriptions one id is not documented; here they have two.
  */
 export function openQueueDestination(
   { name, schema }: Pick<EventSubscription, 'name' | 'schema'>,

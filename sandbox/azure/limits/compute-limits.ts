@@ -20,7 +20,10 @@ interface Bucket {
 
 const MINUTE_SECONDS = 60;
 
-/** Learn "Compute throttling limits" (2026-08): buckets, and tokens that come back each minute. Recorded 2024 with these sizes. */
+/**
+ * Learn "Compute throttling limits" (2026-08): buckets, and tokens that come back each minute. Recorded 2024 with these
+ * sizes.
+ */
 function policy(name: string, subscription: readonly [number, number], resource: readonly [number, number]): Policy {
   const size = ([capacity, perMinute]: readonly [number, number]): BucketSize => ({
     capacity,
@@ -39,8 +42,8 @@ const VM = /\/providers\/Microsoft\.Compute\/virtualMachines\/([^/]+)(\/.+)?$/i;
 const OPERATION = /\/providers\/Microsoft\.Compute\/locations\/[^/]+\/(?:Disk)?operations\/([^/]+)$/i;
 
 /**
- * What Compute lets through of one subscription in one region. Only requests on one VM or one operation are counted: the
- * limits of lists, sizes and galleries are not known to have been met by a provisioner.
+ * What Compute lets through of one subscription in one region. Only requests on one VM or one operation are counted:
+ * the limits of lists, sizes and galleries are not known to have been met by a provisioner.
  */
 export class ComputeLimits {
   readonly #buckets: TokenBuckets;

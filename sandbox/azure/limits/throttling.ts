@@ -26,8 +26,8 @@ export function throttlingCodeOf({ path }: Throttled): ThrottlingCode {
 }
 
 /**
- * One of Azure's four answers of 429. All were reported or recorded (test/fixtures/azure-recordings, error-vm-and-nic-reported
- * and error-network); the network provider names no time to come back, whatever is asked for.
+ * One of Azure's four answers of 429. All were reported or recorded (test/fixtures/azure-recordings,
+ * error-vm-and-nic-reported and error-network); the network provider names no time to come back, whatever is asked for.
  */
 export function throttled(code: ThrottlingCode, request: Throttled, retryAfterSeconds: number): ArmError {
   if (code === 'OperationNotAllowed')
@@ -46,7 +46,9 @@ export function throttled(code: ThrottlingCode, request: Throttled, retryAfterSe
   return new ArmError(429, { code, message }, { retryAfterSeconds });
 }
 
-/** Compute's answer to more requests than a bucket has tokens: under the code of quota errors, the cause in the details. */
+/**
+ * Compute's answer to more requests than a bucket has tokens: under the code of quota errors, the cause in the details.
+ */
 export function tooManyComputeRequests(bucket: string, retryAfterSeconds: number): ArmError {
   return new ArmError(
     429,

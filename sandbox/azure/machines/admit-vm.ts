@@ -21,7 +21,10 @@ import { diskControllers, type Size } from '../catalog/sizes.ts';
 
 const TYPE = 'Microsoft.Compute/virtualMachines';
 
-/** The VM that a PUT would create. Throws what Azure would refuse at once: names, logins, size, zone, disk, quota, restriction, network. */
+/**
+ * The VM that a PUT would create. Throws what Azure would refuse at once: names, logins, size, zone, disk, quota,
+ * restriction, network.
+ */
 export function admitVm(cloud: Cloud, at: { readonly group: string; readonly name: string }, body: JsonObject): Vm {
   const id = cloud.idOf(TYPE, at.group, at.name);
   refuseOddPlace(cloud, body, id);
@@ -223,7 +226,9 @@ function diskOf(
 const OS_DISK = 'properties.storageProfile.osDisk';
 const IMAGE = 'properties.storageProfile.imageReference';
 
-/** What Azure makes of what was left open, as recorded: the disk as large as the image, and premium where the size can. */
+/**
+ * What Azure makes of what was left open, as recorded: the disk as large as the image, and premium where the size can.
+ */
 function fillIn(
   cloud: Cloud,
   at: { readonly name: string },

@@ -60,8 +60,8 @@ export function patchNicTags(cloud: Cloud, group: string, name: string, body: Js
 }
 
 /**
- * Deletes a network interface, at once or over some time, as drawn; the operation is there in both. Null when there is none;
- * refuses one that is in use or reserved.
+ * Deletes a network interface, at once or over some time, as drawn; the operation is there in both. Null when there is
+ * none; refuses one that is in use or reserved.
  */
 export function deleteNic(cloud: Cloud, group: string, name: string): string | null {
   const nic = cloud.nics.get(groupAndName(group, name));

@@ -13,8 +13,8 @@ const STATES: Readonly<Record<Vm['provisioningState'], string>> = {
 };
 
 /**
- * The instance view of a VM, as recorded: what the guest says of itself is there when its agent has reported, and nothing of
- * the agent when no machine is there.
+ * The instance view of a VM, as recorded: what the guest says of itself is there when its agent has reported, and
+ * nothing of the agent when no machine is there.
  */
 export function renderInstanceView(vm: Vm): JsonObject {
   const isReady = isReporting(vm);

@@ -35,8 +35,8 @@ export function renderVm(cloud: Cloud, vm: Vm, withInstanceView: boolean): JsonO
 }
 
 /**
- * The VM as a list has it: of its extensions the ids, and at times the name of its group in upper case, always in the same
- * VM's id and never in what it refers to (recorded: test_vm_list_filter).
+ * The VM as a list has it: of its extensions the ids, and at times the name of its group in upper case, always in the
+ * same VM's id and never in what it refers to (recorded: test_vm_list_filter).
  */
 export function renderListedVm(cloud: Cloud, vm: Vm, withInstanceView: boolean): JsonObject {
   const shown = renderVm(cloud, vm, withInstanceView);

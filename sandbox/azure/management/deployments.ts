@@ -9,8 +9,8 @@ import type { Deployment, Management } from './management.ts';
 const DEPLOYMENT = '/subscriptions/{subscription}/providers/Microsoft.Resources/deployments/{name}';
 
 /**
- * Deployments to the subscription. The template is not worked out: its parameters are held against what is sent, and what infra/main.bicep
- * makes of them (made.ts) is there afterwards.
+ * Deployments to the subscription. The template is not worked out: its parameters are held against what is sent, and
+ * what infra/main.bicep makes of them (made.ts) is there afterwards.
  */
 export function deploymentRoutes(management: Management): ReadonlyArray<Route> {
   const { cloud, deployments, operations } = management;

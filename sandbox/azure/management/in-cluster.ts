@@ -20,8 +20,9 @@ const CRDS = [
 ];
 
 /**
- * As much of a cluster as the commands of `deploy`, `status` and `uninstall` ask it for, by their words alone: who may install the chart,
- * whether it is installed, which custom resources and objects there are. What it is not asked today it does not know.
+ * As much of a cluster as the commands of `deploy`, `status` and `uninstall` ask it for, by their words alone: who may
+ * install the chart, whether it is installed, which custom resources and objects there are. What it is not asked today
+ * it does not know.
  */
 export class InCluster {
   /** Whether the relay's chart is installed. */

@@ -24,7 +24,9 @@ export class LongOperations {
     this.#cloud = cloud;
   }
 
-  /** Begins one that a request asks for; the answer is its id. `result`: the body that follows a `Location` to its end. */
+  /**
+   * Begins one that a request asks for; the answer is its id. `result`: the body that follows a `Location` to its end.
+   */
   begin({ ending }: ArmRequest, end: () => void = () => undefined, result: () => object | null = () => null): string {
     const id = drawGuid(this.#cloud.rng('long-operations'));
     this.#operations.set(id, { looksLeft: LOOKS_BEFORE_THE_END, end, error: ending, result });

@@ -8,8 +8,8 @@ import type { Management } from './management.ts';
 export type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Parameters as the template takes them: what is sent, and the defaults of what is not. Throws what Azure answers where one is sent that
- * the template has not, one is missing, or a value is of the wrong sort.
+ * Parameters as the template takes them: what is sent, and the defaults of what is not. Throws what Azure answers where
+ * one is sent that the template has not, one is missing, or a value is of the wrong sort.
  */
 export function takeParameters(template: JsonObject, sent: JsonObject): Values {
   const declared = objectAt(template, 'parameters');
@@ -134,7 +134,10 @@ export function outputsOf(
   );
 }
 
-/** Makes what is asked for later: the group, the app, its identity, the registry, roles, topics. What is there stays as it is. */
+/**
+ * Makes what is asked for later: the group, the app, its identity, the registry, roles, topics. What is there stays as
+ * it is.
+ */
 export function makeAll(management: Management, parameters: Values): void {
   const { cloud } = management;
   const names = namesOf(management, parameters);

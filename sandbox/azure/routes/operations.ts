@@ -47,7 +47,9 @@ export function nicDeletionWait(cloud: Cloud): number {
   return shareOf(cloud, FIRST_WAITS.nicDeletion);
 }
 
-/** The answer to a PUT or PATCH: 201 for something new, 200 for a change, with the operation to follow if there is one. */
+/**
+ * The answer to a PUT or PATCH: 201 for something new, 200 for a change, with the operation to follow if there is one.
+ */
 export function written(
   cloud: Cloud,
   request: ArmRequest,
@@ -57,7 +59,10 @@ export function written(
   return { status: result.created ? 201 : 200, headers: kept, body: result.body };
 }
 
-/** The answer to a DELETE: 202 with the operation to follow, or 200 where that has ended; 204 when there was nothing to delete. */
+/**
+ * The answer to a DELETE: 202 with the operation to follow, or 200 where that has ended; 204 when there was nothing to
+ * delete.
+ */
 export function accepted(cloud: Cloud, request: ArmRequest, follow: Following | null): ArmResponse {
   if (follow === null) return { status: 204, headers: {}, body: null };
   const isOver = cloud.operations.find(follow.id)?.endedAt !== null;
@@ -130,7 +135,10 @@ function isOfDisk({ path }: ArmRequest): boolean {
   return /\/providers\/Microsoft\.Compute\/disks\//i.test(path);
 }
 
-/** While an operation goes on: recorded are 30 to 61 s of Compute, and of the network provider 10 s and twice as long each time. */
+/**
+ * While an operation goes on: recorded are 30 to 61 s of Compute, and of the network provider 10 s and twice as long
+ * each time.
+ */
 function retryAfter(cloud: Cloud, operation: Operation): { readonly [name: string]: string } {
   if (operation.status !== 'InProgress' || !operation.isPaced) return {};
   const polls = operation.polls++;

@@ -4,7 +4,10 @@ import { priceRows, type PriceRow } from '../catalog/price-feed.ts';
 import { parseCondition } from '../arm/query-expression.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../arm/router.ts';
 
-/** Units of the currency per US dollar, rounded; made up for the sandbox, since the feed's own rates are not published. All that it knows. */
+/**
+ * Units of the currency per US dollar, rounded; made up for the sandbox, since the feed's own rates are not published.
+ * All that it knows.
+ */
 const RATES: { readonly [currency: string]: number } = {
   USD: 1,
   AUD: 1.5,

@@ -88,7 +88,10 @@ function covers(entry: Exhaustion, { size, zone, capacityType }: Placement): boo
   );
 }
 
-/** The words are Azure's, as reported (test/fixtures/azure-recordings, error-vm-and-nic-reported): they name no zone and no capacity type. */
+/**
+ * The words are Azure's, as reported (test/fixtures/azure-recordings, error-vm-and-nic-reported): they name no zone and
+ * no capacity type.
+ */
 function messageOf(code: CapacityError, { size }: Placement, region: string): string {
   if (code === 'SkuNotAvailable') return skuNotAvailable(size, region);
   if (code === 'ZonalAllocationFailed') return noCapacity('zone');

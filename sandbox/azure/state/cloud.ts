@@ -22,7 +22,9 @@ export interface Surroundings {
   readonly images?: ImageShelf | null;
 }
 
-/** Everything the double holds, in memory. It knows nothing of HTTP: the state machine can run on a virtual clock alone. */
+/**
+ * Everything the double holds, in memory. It knows nothing of HTTP: the state machine can run on a virtual clock alone.
+ */
 export class Cloud {
   readonly options: AzureOptions;
   readonly clock: Clock;

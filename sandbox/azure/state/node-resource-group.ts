@@ -3,8 +3,8 @@ import { drawGuid } from '../arm/guid.ts';
 import type { JsonObject } from '../arm/json.ts';
 
 /**
- * The ids of what AKS puts into a node resource group beside nodes. All of it is made up from the options each time it is
- * read; only the backend pools can change while the double runs.
+ * The ids of what AKS puts into a node resource group beside nodes. All of it is made up from the options each time it
+ * is read; only the backend pools can change while the double runs.
  */
 export function networkIds(cloud: Cloud): {
   readonly vnet: string;

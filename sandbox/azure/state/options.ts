@@ -24,8 +24,8 @@ export interface Latency {
   readonly vmDelete: Span;
   readonly extension: Span;
   /**
-   * Of Azure's own waits in `Retry-After`: 1 for the waits as they were recorded (routes/operations.ts), less for a quicker
-   * pace. With zero the SDK keeps to its own interval.
+   * Of Azure's own waits in `Retry-After`: 1 for the waits as they were recorded (routes/operations.ts), less for a
+   * quicker pace. With zero the SDK keeps to its own interval.
    */
   readonly retryAfterShare: number;
 }
@@ -41,7 +41,9 @@ export interface Quota {
   readonly families: { readonly [family: string]: number };
 }
 
-/** Faults by rate, in percent of the requests to ARM, drawn in this order from one seed. Zero everywhere is no fault. */
+/**
+ * Faults by rate, in percent of the requests to ARM, drawn in this order from one seed. Zero everywhere is no fault.
+ */
 export interface FaultRates {
   /** 429 before anything is done: Compute's, the network provider's or ARM's, by what is asked for. */
   readonly throttlePercent: number;
@@ -103,15 +105,23 @@ export interface AzureOptions {
   readonly exhaustions: ReadonlyArray<Exhaustion>;
   /** Sizes withheld from the start. */
   readonly restrictions: ReadonlyArray<Restriction>;
-  /** Enforces ARM's request budget (reads 250 at 25/s, writes and deletes 200 at 10/s each) and Compute's limits for each VM. */
+  /**
+   * Enforces ARM's request budget (reads 250 at 25/s, writes and deletes 200 at 10/s each) and Compute's limits for
+   * each VM.
+   */
   readonly throttle: boolean;
-  /** PUTs of a network interface that are answered while it is `Updating`, with an operation; the others have succeeded at once. */
+  /**
+   * PUTs of a network interface that are answered while it is `Updating`, with an operation; the others have succeeded
+   * at once.
+   */
   readonly nicUpdatingPercent: number;
   /** DELETEs of a network interface that are answered with 200 when it has gone, and not with 202. */
   readonly nicGonePercent: number;
   /** VMs and network interfaces in whose ids lists have the resource group in upper case, whatever a GET says. */
   readonly upperCaseGroupPercent: number;
-  /** What AKS's node images are tagged for: both since about 2026-04 (karpenter-provider-azure#1642), SCSI alone before. */
+  /**
+   * What AKS's node images are tagged for: both since about 2026-04 (karpenter-provider-azure#1642), SCSI alone before.
+   */
   readonly imageDiskControllers: ReadonlyArray<DiskController>;
   /** A network interface left behind by a deleted VM cannot be used by another VM or deleted for this long. */
   readonly nicReservedSeconds: number;
@@ -119,7 +129,9 @@ export interface AzureOptions {
   readonly graphLagMs: number;
   /** Which queries see the spot tables: those that name no subscription, as reported of Azure, or all. */
   readonly spotTables: 'tenant' | 'everywhere';
-  /** `{ Standard_D4s_v5: '20+' }`: how many percent of a size's spot VMs are evicted in an hour; of others it is drawn. */
+  /**
+   * `{ Standard_D4s_v5: '20+' }`: how many percent of a size's spot VMs are evicted in an hour; of others it is drawn.
+   */
   readonly evictionRates: { readonly [size: string]: string };
   /** Elements on a page of a list. */
   readonly pageSize: number;
@@ -136,15 +148,18 @@ export interface AzureOptions {
   /** From the end of a deletion that somebody asked for to Event Grid's `ResourceDeleteSuccess`. */
   readonly deletionEventDelayMs: number;
   readonly subscriptions: ReadonlyArray<EventSubscription>;
-  /** Folder with REGION.json, observed-skus.json, locations.json and images.json; null: the one that comes with the double. */
+  /**
+   * Folder with REGION.json, observed-skus.json, locations.json and images.json; null: the one that comes with the
+   * double.
+   */
   readonly dataFolder: string | null;
 }
 
 const span = (minMs: number, maxMs: number): Span => ({ minMs, maxMs });
 
 /**
- * Latencies like Azure's, for a sandbox that should feel real. Recorded: 24 to 45 s for a VM (median 32), up to 41 s for its
- * deletion (26), 10 to 169 s for an extension (20, so that the few long ones are left out).
+ * Latencies like Azure's, for a sandbox that should feel real. Recorded: 24 to 45 s for a VM (median 32), up to 41 s
+ * for its deletion (26), 10 to 169 s for an extension (20, so that the few long ones are left out).
  */
 export const realLatency: Latency = {
   request: span(60, 250),

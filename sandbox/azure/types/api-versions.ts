@@ -61,7 +61,10 @@ const supported: ReadonlyArray<Supported> = [
   },
 ];
 
-/** Throws what ARM answers to an API version that a type does not have, naming those it has; a path of no known type passes. */
+/**
+ * Throws what ARM answers to an API version that a type does not have, naming those it has; a path of no known type
+ * passes.
+ */
 export function refuseUnknownVersion(path: string, version: string, region: string): void {
   const known = supported.find((entry) => entry.path.test(path));
   if (known === undefined || known.versions.includes(version.toLowerCase())) return;

@@ -11,8 +11,8 @@ export interface Misfit {
 }
 
 /**
- * Which way a body goes. `put`: all that is required must be there; what is read-only is ignored, and null is the same as
- * nothing. `patch`: the same, and nothing is required. `answer`: what comes back, where nothing is forgiven.
+ * Which way a body goes. `put`: all that is required must be there; what is read-only is ignored, and null is the same
+ * as nothing. `patch`: the same, and nothing is required. `answer`: what comes back, where nothing is forgiven.
  */
 export type Direction = 'put' | 'patch' | 'answer';
 
@@ -20,8 +20,8 @@ export type Direction = 'put' | 'patch' | 'answer';
 const FROM_URL = new Set(['id', 'name', 'type', 'apiVersion']);
 
 /**
- * Everything in a body that its tree does not allow, in the order of the body, what is missing at the end of its object.
- * Names of members count with their case; values of enumerations do not, as in ARM.
+ * Everything in a body that its tree does not allow, in the order of the body, what is missing at the end of its
+ * object. Names of members count with their case; values of enumerations do not, as in ARM.
  */
 export function findMisfits(tree: TypeTree, body: unknown, direction: Direction): ReadonlyArray<Misfit> {
   const found: Array<Misfit> = [];

@@ -4,8 +4,8 @@ import { findMisfits, keepWritable, type Misfit } from './find-misfits.ts';
 import type { TypeTree } from './type-tree.ts';
 
 /**
- * Throws what Azure answers to a body that its type does not allow; else the answer is what Azure keeps of the body. ARM
- * itself reads the root, the resource provider what is below: Compute stops at the first misfit (code and words as
+ * Throws what Azure answers to a body that its type does not allow; else the answer is what Azure keeps of the body.
+ * ARM itself reads the root, the resource provider what is below: Compute stops at the first misfit (code and words as
  * reported in azure-cli#18109 and azure-sdk-for-net#37855), Network names them all (AZ-700 lab issue #153).
  */
 export function refuseMisfits(tree: TypeTree, body: JsonObject, direction: 'put' | 'patch'): JsonObject {
@@ -40,7 +40,9 @@ function invalidRequestFormat(misfits: ReadonlyArray<Misfit>): ArmError {
   return new ArmError(400, { code: 'InvalidRequestFormat', message: 'Cannot parse the request.' }, { details });
 }
 
-/** The words for what is unknown are Azure's but for line and column; the others are assumed after its JSON reader's. */
+/**
+ * The words for what is unknown are Azure's but for line and column; the others are assumed after its JSON reader's.
+ */
 function wordsOf({ kind, path, words }: Misfit, type: string): string {
   const name = /([^.[]+)(?:\[\d+\])*$/.exec(path)?.[1] ?? path;
   if (kind === 'unknown') return `Could not find member '${name}' on object of type '${type}'. Path '${path}'.`;

@@ -24,7 +24,10 @@ export function typeTrees(): TypeTrees {
   return kept;
 }
 
-/** A PATCH takes fewer members of the root: `VirtualMachineUpdate`, `VirtualMachineExtensionUpdate` and `TagsObject` of the API. */
+/**
+ * A PATCH takes fewer members of the root: `VirtualMachineUpdate`, `VirtualMachineExtensionUpdate` and `TagsObject` of
+ * the API.
+ */
 function readAll(folder: string): TypeTrees {
   const vm = readTypeTree(folder, 'Compute.virtualMachines@2026-04-01');
   const extension = readTypeTree(folder, 'Compute.virtualMachines.extensions@2026-04-01');

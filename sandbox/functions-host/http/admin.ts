@@ -21,8 +21,8 @@ export interface AdminHost {
 }
 
 /**
- * Answers `/admin/…`: the functions, one function, a run by hand (POST, 202 at once), the host's status, a ping, and the
- * counts of executions, which the real host does not have. No key is asked for.
+ * Answers `/admin/…`: the functions, one function, a run by hand (POST, 202 at once), the host's status, a ping, and
+ * the counts of executions, which the real host does not have. No key is asked for.
  */
 export async function serveAdmin(host: AdminHost, request: HostRequest): Promise<HostResponse> {
   const [, area, name, ...rest] = request.url.pathname.split('/').filter((part) => part !== '');

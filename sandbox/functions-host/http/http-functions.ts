@@ -50,8 +50,9 @@ export function findRoute(routes: ReadonlyArray<HttpRoute>, method: string, path
 }
 
 /**
- * Answers a request with the function that serves its path: 404 where there is none, 405 with `Allow` for another method,
- * 500 with no body when it throws, 204 when it returns nothing. Keys are not checked, whatever the function's authLevel.
+ * Answers a request with the function that serves its path: 404 where there is none, 405 with `Allow` for another
+ * method, 500 with no body when it throws, 204 when it returns nothing. Keys are not checked, whatever the function's
+ * authLevel.
  */
 export async function serveFunction(
   routes: ReadonlyArray<HttpRoute>,

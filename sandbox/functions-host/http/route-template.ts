@@ -94,7 +94,9 @@ function decode(text: string): string {
   }
 }
 
-/** Orders routes by precedence, the more particular first: literal, constrained, plain, optional, rest; then by text. */
+/**
+ * Orders routes by precedence, the more particular first: literal, constrained, plain, optional, rest; then by text.
+ */
 export function compareRoutes(a: RouteTemplate, b: RouteTemplate): number {
   const length = Math.max(a.segments.length, b.segments.length);
   for (let index = 0; index < length; index += 1) {

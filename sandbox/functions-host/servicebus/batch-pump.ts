@@ -78,9 +78,9 @@ class BatchWindow {
   }
 
   /**
-   * Delivers what is held, however little it is. A session that has been lost took its messages along: they come again, and
-   * whoever has the session then settles them. The client loses one by itself, with what it has just received, when giving
-   * credit back is not answered within 200 ms, as happens where this process or the broker is kept busy (7.9.5).
+   * Delivers what is held, however little it is. A session that has been lost took its messages along: they come again,
+   * and whoever has the session then settles them. The client loses one by itself, with what it has just received, when
+   * giving credit back is not answered within 200 ms, as happens where this process or the broker is kept busy (7.9.5).
    */
   async deliverRest(): Promise<void> {
     const messages = this.#held;

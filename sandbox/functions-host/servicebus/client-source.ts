@@ -11,7 +11,10 @@ export interface ClientSource {
   close(): Promise<void>;
 }
 
-/** An accept waits this long on the service for a session. Azure's default is a minute; a lost connection shows sooner so. */
+/**
+ * An accept waits this long on the service for a session. Azure's default is a minute; a lost connection shows sooner
+ * so.
+ */
 const TRY_TIMEOUT_MS = 10_000;
 
 /** The .NET client tries again after 0.8 s and then ever later; the JavaScript client, unless told, every 30 s. */

@@ -11,8 +11,9 @@ export interface QueueAddress {
 const DEFAULT_CONNECTION = 'ServiceBus';
 
 /**
- * Where a Service Bus queue function listens, its settings resolved. Throws, naming the function and the setting, when a
- * setting is missing, when it asks for an identity (there is none on a laptop), or when the function listens to a topic.
+ * Where a Service Bus queue function listens, its settings resolved. Throws, naming the function and the setting, when
+ * a setting is missing, when it asks for an identity (there is none on a laptop), or when the function listens to a
+ * topic.
  */
 export function toQueueAddress(fn: RegisteredFunction, settings: Settings): QueueAddress {
   const { queueName, connection } = fn.trigger;

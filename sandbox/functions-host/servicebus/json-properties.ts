@@ -2,8 +2,9 @@ import { isObject } from '../settings/json.ts';
 import type { RpcTypedData } from '../worker/rpc.ts';
 
 /**
- * Adds the properties of a text that is a JSON object to the trigger metadata of its message, over names that stand there, as the host
- * does for an input of one string (`Utility.ApplyBindingData`, 2024-10). Lists and nulls are left out.
+ * Adds the properties of a text that is a JSON object to the trigger metadata of its message, over names that stand
+ * there, as the host does for an input of one string (`Utility.ApplyBindingData`, 2024-10). Lists and nulls are left
+ * out.
  */
 export function addJsonProperties(metadata: Record<string, RpcTypedData>, text: string): void {
   for (const [name, value] of Object.entries(parseOrEmpty(text))) {

@@ -10,9 +10,9 @@ export interface MessageShape {
 }
 
 /**
- * A batch as the host sends it. Without a `dataType` it binds objects: each body is parsed here, an empty one is null, and one that is no
- * JSON throws, so that the function is not called for any message of the batch. As strings, which the library parses where it can, an
- * empty one is left out unless the app asked to keep it.
+ * A batch as the host sends it. Without a `dataType` it binds objects: each body is parsed here, an empty one is null,
+ * and one that is no JSON throws, so that the function is not called for any message of the batch. As strings, which
+ * the library parses where it can, an empty one is left out unless the app asked to keep it.
  */
 export function toBatchInput(messages: ReadonlyArray<ServiceBusReceivedMessage>, shape: MessageShape): RpcTypedData {
   switch (shape.dataType) {
@@ -59,7 +59,10 @@ export function toText(body: unknown): string {
 /** Json.NET's own bound (its MaxDepth, by default). */
 const DEPTH_MAX = 64;
 
-/** Json.NET takes comments and single quotes as well, and writes what looks like a date anew; no sender of ours has either. */
+/**
+ * Json.NET takes comments and single quotes as well, and writes what looks like a date anew; no sender of ours has
+ * either.
+ */
 function parseStrictly(text: string): unknown {
   if (text === '') return null;
   try {

@@ -34,8 +34,8 @@ export const RECEIVE_WAIT_MS = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1000;
 
 /**
- * Invokes the function with these messages and settles them: all completed when it returned, all abandoned when it threw.
- * With `deliverTwice` a success is invoked once more first, and only the second result counts.
+ * Invokes the function with these messages and settles them: all completed when it returned, all abandoned when it
+ * threw. With `deliverTwice` a success is invoked once more first, and only the second result counts.
  */
 export async function deliver(
   context: PumpContext,

@@ -23,9 +23,9 @@ export interface ServiceBusHost {
 }
 
 /**
- * A listener for one Service Bus queue function, through the real client. By cardinality and sessions it receives in one
- * of four ways, as the extension does. Not imitated: prefetch (the client has none), SDK bindings and settlement from
- * code, dynamic concurrency. Throws, naming the function and the setting, when its connection cannot be made out.
+ * A listener for one Service Bus queue function, through the real client. By cardinality and sessions it receives in
+ * one of four ways, as the extension does. Not imitated: prefetch (the client has none), SDK bindings and settlement
+ * from code, dynamic concurrency. Throws, naming the function and the setting, when its connection cannot be made out.
  */
 export function createServiceBusListener(fn: RegisteredFunction, host: ServiceBusHost): Listener {
   const address = toQueueAddress(fn, host.settings);

@@ -32,12 +32,15 @@ export function pumpMessages(context: PumpContext, clients: ClientSource, queueN
   return { done };
 }
 
-/** How many accepts wait on the service at once: .NET's processor allows two per core, and the plan's instances have one or two. */
+/**
+ * How many accepts wait on the service at once: .NET's processor allows two per core, and the plan's instances have one
+ * or two.
+ */
 const ACCEPTS_AT_ONCE = 4;
 
 /**
- * Single messages of a queue with sessions: up to `maxConcurrentSessions` sessions at once, the messages of each in order,
- * one at a time, the session's lock renewed meanwhile.
+ * Single messages of a queue with sessions: up to `maxConcurrentSessions` sessions at once, the messages of each in
+ * order, one at a time, the session's lock renewed meanwhile.
  */
 export function pumpSessions(context: PumpContext, clients: ClientSource, queueName: string): Pump {
   const { maxConcurrentSessions, maxAutoLockRenewalMs } = context.options;
@@ -67,7 +70,10 @@ export function pumpSessions(context: PumpContext, clients: ClientSource, queueN
   return { done };
 }
 
-/** Delivers a session's messages until it stays empty for the session idle timeout, is lost, or the host stops. Never throws. */
+/**
+ * Delivers a session's messages until it stays empty for the session idle timeout, is lost, or the host stops. Never
+ * throws.
+ */
 async function pumpSession(context: PumpContext, session: ServiceBusSessionReceiver): Promise<void> {
   try {
     while (!context.stopping.aborted && !session.isClosed) {

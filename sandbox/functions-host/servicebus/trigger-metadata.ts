@@ -17,7 +17,10 @@ export function toBatchMetadata(
   return metadata;
 }
 
-/** The trigger metadata of a single message: the names of a batch without `Array`, and what its body says where that is an object. */
+/**
+ * The trigger metadata of a single message: the names of a batch without `Array`, and what its body says where that is
+ * an object.
+ */
 export function toSingleMetadata(
   message: ServiceBusReceivedMessage,
   shape: MessageShape,
@@ -32,7 +35,9 @@ export function toSingleMetadata(
   return metadata;
 }
 
-/** The second log line of an execution. Of a large batch the first ten messages are told, where the real host tells all. */
+/**
+ * The second log line of an execution. Of a large batch the first ten messages are told, where the real host tells all.
+ */
 export function renderTriggerDetails(messages: ReadonlyArray<ServiceBusReceivedMessage>, isBatch: boolean): string {
   const shown = messages.slice(0, SHOWN_MESSAGES);
   const more = messages.length > shown.length ? `,… (${messages.length} in all)` : '';
@@ -92,7 +97,10 @@ export function toDeliveryCount(message: ServiceBusReceivedMessage): number {
   return (message.deliveryCount ?? 0) + 1;
 }
 
-/** .NET's JSON: a UTC time taken out of its offset loses the Z, and the fraction ends at its last digit that says something. */
+/**
+ * .NET's JSON: a UTC time taken out of its offset loses the Z, and the fraction ends at its last digit that says
+ * something.
+ */
 function toDotNetDateTime(time: Date | undefined, suffix: string): string {
   if (time === undefined || Number.isNaN(time.getTime())) return `0001-01-01T00:00:00${suffix}`;
   return `${time.toISOString().replace(/\.?0*Z$/, '')}${suffix}`;

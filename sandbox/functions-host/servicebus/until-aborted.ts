@@ -1,4 +1,7 @@
-/** The task's result, or null as soon as the signal is aborted; the task then goes on unheeded. Leaves no listener behind. */
+/**
+ * The task's result, or null as soon as the signal is aborted; the task then goes on unheeded. Leaves no listener
+ * behind.
+ */
 export async function untilAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T | null> {
   if (signal.aborted) return null;
   const { promise, resolve } = Promise.withResolvers<null>();

@@ -34,7 +34,9 @@ const DEFAULT_FUNCTION_TIMEOUT_MS = 30 * 60_000;
 /** The Service Bus client's default try timeout, which stands in for a session idle timeout that is not given. */
 const DEFAULT_TRY_TIMEOUT_MS = 60_000;
 
-/** Reads host.json of the app folder. Throws when there is none, as `func start` does, or when a value makes no sense. */
+/**
+ * Reads host.json of the app folder. Throws when there is none, as `func start` does, or when a value makes no sense.
+ */
 export async function readHostJson(appFolder: string): Promise<HostJson> {
   const path = join(appFolder, 'host.json');
   const text = await readFile(path, 'utf8').catch(() => null);

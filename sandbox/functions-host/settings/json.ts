@@ -3,7 +3,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads a JSON object with comments and a byte order mark allowed, as host.json may have them. Throws, naming `source`. */
+/**
+ * Reads a JSON object with comments and a byte order mark allowed, as host.json may have them. Throws, naming `source`.
+ */
 export function parseJsonObject(text: string, source: string): Record<string, unknown> {
   let value: unknown;
   try {

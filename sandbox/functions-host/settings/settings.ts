@@ -2,15 +2,24 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJsonObject } from './json.ts';
 
-/** The app settings of a running app: the environment, over `local.settings.json`, as Azure Functions Core Tools gives them. */
+/**
+ * The app settings of a running app: the environment, over `local.settings.json`, as Azure Functions Core Tools gives
+ * them.
+ */
 export interface Settings {
-  /** The setting's value, or null when it is not set or empty. Names ignore case, as on Windows and in .NET's configuration. */
+  /**
+   * The setting's value, or null when it is not set or empty. Names ignore case, as on Windows and in .NET's
+   * configuration.
+   */
   get(name: string): string | null;
   /** Every setting that came from local.settings.json only: what the worker's environment still needs. */
   readonly fromFile: ReadonlyMap<string, string>;
 }
 
-/** Reads `local.settings.json` of the app folder, when there is one, under `environment`. Throws when the file is broken. */
+/**
+ * Reads `local.settings.json` of the app folder, when there is one, under `environment`. Throws when the file is
+ * broken.
+ */
 export async function readSettings(
   appFolder: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -53,7 +62,8 @@ async function readValues(path: string): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
- * Replaces every `%NAME%` by that setting. Throws, naming the function, its property and the setting, when one is missing.
+ * Replaces every `%NAME%` by that setting. Throws, naming the function, its property and the setting, when one is
+ * missing.
  */
 export function resolveSettings(text: string, settings: Settings, where: SettingUse): string {
   return text.replaceAll(/%([^%]+)%/g, (_match, name: string) => {

@@ -2,8 +2,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Reads a .NET time span of host.json, `[d.]hh:mm[:ss[.fraction]]`, in milliseconds. `-1` and a negative span mean "never"
- * there and give null. Throws, naming `field`, on anything else.
+ * Reads a .NET time span of host.json, `[d.]hh:mm[:ss[.fraction]]`, in milliseconds. `-1` and a negative span mean
+ * "never" there and give null. Throws, naming `field`, on anything else.
  */
 export function parseTimeSpan(text: string, field: string): number | null {
   const trimmed = text.trim();

@@ -1,7 +1,8 @@
 /**
- * NCRONTAB, the cron dialect of timer triggers: `{second} {minute} {hour} {day} {month} {day of week}`, in UTC. Its rules
- * are those of the .NET library the host uses, where they differ from Vixie cron: day and day of week must both match;
- * `a/n` counts from `a` to the field's end; a reversed range is swapped; Sunday is 0 only. Five fields mean second 0.
+ * NCRONTAB, the cron dialect of timer triggers: `{second} {minute} {hour} {day} {month} {day of week}`, in UTC. Its
+ * rules are those of the .NET library the host uses, where they differ from Vixie cron: day and day of week must both
+ * match; `a/n` counts from `a` to the field's end; a reversed range is swapped; Sunday is 0 only. Five fields mean
+ * second 0.
  */
 export interface Ncrontab {
   /** The text it was read from. */
@@ -55,7 +56,10 @@ export function parseNcrontab(text: string): Ncrontab {
   };
 }
 
-/** The first instant after `afterMs` (epoch milliseconds, on a whole second) that the schedule names; null when none ever comes. */
+/**
+ * The first instant after `afterMs` (epoch milliseconds, on a whole second) that the schedule names; null when none
+ * ever comes.
+ */
 export function nextOccurrence(schedule: Ncrontab, afterMs: number): number | null {
   const from = Math.floor(afterMs / 1000) * 1000 + 1000;
   const firstDay = Math.floor(from / DAY_MS) * DAY_MS;

@@ -28,8 +28,9 @@ const LEAST_MONITORED_MS = 60_000;
 const NEVER = '0001-01-01T00:00:00+00:00';
 
 /**
- * A listener for one timer. Runs never overlap: the next occurrence is reckoned from when a run began, so where several fell due while it
- * ran, it runs again at once, and once, as in the real host. Throws, naming the function, on a schedule that is not valid.
+ * A listener for one timer. Runs never overlap: the next occurrence is reckoned from when a run began, so where several
+ * fell due while it ran, it runs again at once, and once, as in the real host. Throws, naming the function, on a
+ * schedule that is not valid.
  */
 export function createTimerListener(fn: RegisteredFunction, host: TimerHost): Listener {
   const schedule = readSchedule(fn, host.settings);
@@ -41,7 +42,10 @@ export function createTimerListener(fn: RegisteredFunction, host: TimerHost): Li
   };
 }
 
-/** The schedule of a timer function, its settings resolved. Throws, naming the function, when it is not valid or never occurs. */
+/**
+ * The schedule of a timer function, its settings resolved. Throws, naming the function, when it is not valid or never
+ * occurs.
+ */
 export function readSchedule(fn: RegisteredFunction, settings: Settings): Ncrontab {
   const { schedule } = fn.trigger;
   if (typeof schedule !== 'string') throw new Error(`Function '${fn.name}': schedule must be a string.`);
@@ -147,7 +151,9 @@ class TimerListener {
     });
   }
 
-  /** Runs the function, with its retries, and remembers when. `dueMs`: the instant of the schedule; null off schedule. */
+  /**
+   * Runs the function, with its retries, and remembers when. `dueMs`: the instant of the schedule; null off schedule.
+   */
   async #fire(details: string | null, isPastDue: boolean, dueMs: number | null = null): Promise<void> {
     const firedMs = this.#host.clock.now();
     const input = { json: renderTimerInput(isPastDue, this.#isMonitored ? this.#statusBefore() : null) };

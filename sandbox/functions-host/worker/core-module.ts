@@ -38,7 +38,9 @@ export interface ProgrammingModel {
   getCapabilities?(defaults: Record<string, string>): Promise<Record<string, string>>;
 }
 
-/** Who receives what an app registers while it is being loaded. Its methods may throw: the app's own call throws then. */
+/**
+ * Who receives what an app registers while it is being loaded. Its methods may throw: the app's own call throws then.
+ */
 export interface Registrar {
   registerFunction(metadata: RpcFunctionMetadata, callback: FunctionCallback): void;
   registerHook(name: HookName, callback: HookCallback): () => void;
@@ -57,7 +59,9 @@ const LOAD = '_load';
 
 const CORE_MODULE = '@azure/functions-core';
 
-/** Whose registrations are being taken now. The library keeps the module it got first, so this must be one per process. */
+/**
+ * Whose registrations are being taken now. The library keeps the module it got first, so this must be one per process.
+ */
 let current: Registrar | null = null;
 
 let isInstalled = false;

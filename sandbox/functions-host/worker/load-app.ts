@@ -16,9 +16,9 @@ import type { LoadedApp, LoadedFunction } from './function-app.ts';
 import type { RpcBindingInfo, RpcFunctionMetadata } from './rpc.ts';
 
 /**
- * Runs the entry points of the app in `folder` (absolute), as the `main` of its package.json names them: a path or a glob
- * relative to the folder, ESM or CommonJS. Once per worker: Node runs a module once. Throws, naming the entry point, when there is none
- * or one throws.
+ * Runs the entry points of the app in `folder` (absolute), as the `main` of its package.json names them: a path or a
+ * glob relative to the folder, ESM or CommonJS. Once per worker: Node runs a module once. Throws, naming the entry
+ * point, when there is none or one throws.
  */
 export async function loadApp(folder: string, log: Log): Promise<LoadedApp> {
   const packageJson = await readPackageJson(folder);
@@ -89,7 +89,10 @@ async function runEntryPoint(folder: string, file: string, packageJson: PackageJ
   log.host('debug', `Loaded entry point file "${file}"`);
 }
 
-/** Reads what the app asked for in `app.setup`, which ends its set-up as in a real worker. Throws when it asks for streaming. */
+/**
+ * Reads what the app asked for in `app.setup`, which ends its set-up as in a real worker. Throws when it asks for
+ * streaming.
+ */
 async function readCapabilities(
   model: ProgrammingModel | null,
   folder: string,

@@ -1,7 +1,10 @@
 import type { HookName } from './core-module.ts';
 import type { LoadedApp } from './function-app.ts';
 
-/** Runs the app's hooks of one moment, one after the other, on the same context. A hook that throws stops the rest and is thrown on. */
+/**
+ * Runs the app's hooks of one moment, one after the other, on the same context. A hook that throws stops the rest and
+ * is thrown on.
+ */
 export async function runHooks(app: LoadedApp, name: HookName, context: object): Promise<void> {
   for (const hook of app.hooks.get(name) ?? []) await hook(context);
 }

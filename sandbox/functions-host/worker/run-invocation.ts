@@ -6,9 +6,9 @@ import { runHooks, runHooksAtOnce, withHookData } from './run-hooks.ts';
 import type { RpcInvocationRequest, RpcInvocationResponse } from './rpc.ts';
 
 /**
- * Runs one invocation in the worker's order: arguments, pre-invocation hooks (which may replace inputs and handler), the
- * function, post-invocation hooks (which may replace its result or its error), the answer. Throws what the function threw
- * unless a hook cleared it.
+ * Runs one invocation in the worker's order: arguments, pre-invocation hooks (which may replace inputs and handler),
+ * the function, post-invocation hooks (which may replace its result or its error), the answer. Throws what the function
+ * threw unless a hook cleared it.
  */
 export async function runInvocation(
   app: LoadedApp,

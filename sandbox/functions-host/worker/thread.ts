@@ -8,8 +8,9 @@ import { runInvocation } from './run-invocation.ts';
 import type { FromWorker, Thrown, ToWorker, WorkerStart } from './wire.ts';
 
 /**
- * A worker: loads the app and does what the host says, until it is ended from outside or by an exception that nobody caught. It is a
- * thread, where the real one is a process: it has its modules, its globals and its environment to itself, and can be ended at any moment.
+ * A worker: loads the app and does what the host says, until it is ended from outside or by an exception that nobody
+ * caught. It is a thread, where the real one is a process: it has its modules, its globals and its environment to
+ * itself, and can be ended at any moment.
  */
 async function work(start: WorkerStart): Promise<void> {
   const log = createLog();

@@ -7,7 +7,10 @@ const MAX_SOCKETS = 48;
 /** A loopback API server that says nothing for this long is gone. Watches are exempt. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** How a patch's body is merged: the API's kinds. Strategic merges lists of the core kinds by their keys; apply is server-side. */
+/**
+ * How a patch's body is merged: the API's kinds. Strategic merges lists of the core kinds by their keys; apply is
+ * server-side.
+ */
 export type PatchKind = 'merge' | 'strategic' | 'json' | 'apply';
 
 const patchContentType: Readonly<Record<PatchKind, string>> = {
@@ -30,7 +33,9 @@ export interface Connection {
   close(): void;
 }
 
-/** What the API server answered when it did not do what was asked: `code` is the HTTP status, `reason` the API's word. */
+/**
+ * What the API server answered when it did not do what was asked: `code` is the HTTP status, `reason` the API's word.
+ */
 export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;

@@ -1,8 +1,8 @@
 import type { Affinity, Condition, Toleration, TopologySpreadConstraint } from '../../../shared/kubernetes/manifest.ts';
 
 /**
- * The parts of the Kubernetes wire types that the sandbox's kubelets, controllers and scheduler read and write. Optional
- * fields are the wire's: absent means the API's default.
+ * The parts of the Kubernetes wire types that the sandbox's kubelets, controllers and scheduler read and write.
+ * Optional fields are the wire's: absent means the API's default.
  */
 
 export interface OwnerReference {

@@ -25,7 +25,9 @@ export interface EventRecorder {
   close(): void;
 }
 
-/** Opens a recorder that reports as `component`, for example `default-scheduler`. Events that are refused are dropped. */
+/**
+ * Opens a recorder that reports as `component`, for example `default-scheduler`. Events that are refused are dropped.
+ */
 export function openEventRecorder(connection: Connection, clock: Clock, component: string): EventRecorder {
   const writes = openWriteQueue({ concurrency: EVENT_WRITES, onDropped: () => undefined });
   let sequence = 0;

@@ -6,7 +6,9 @@ const MAX_ATTEMPTS = 60;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
 
-/** Runs writes a few at a time. A write that waits is replaced by a later one with its key: only the last state counts. */
+/**
+ * Runs writes a few at a time. A write that waits is replaced by a later one with its key: only the last state counts.
+ */
 export interface WriteQueue {
   put(key: string, write: () => Promise<unknown>): void;
   /** Resolves when nothing waits and nothing runs. */

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** How long a child may take to end by itself before it is killed; a control plane that is thrown away needs no more. */
+/**
+ * How long a child may take to end by itself before it is killed; a control plane that is thrown away needs no more.
+ */
 const END_MS = 2_000;
 /** Lines of a child's log that an error shows. */
 const LOG_TAIL_LINES = 15;
@@ -36,8 +38,8 @@ export interface ChildGroup {
 }
 
 /**
- * Opens a group of children whose logs go to the folder `logs`, which must exist. `say` hears of a child that ends by itself, with
- * the end of its log: what waits for its work would wait without a word.
+ * Opens a group of children whose logs go to the folder `logs`, which must exist. `say` hears of a child that ends by
+ * itself, with the end of its log: what waits for its work would wait without a word.
  */
 export function openChildGroup(logs: string, say: (line: string) => void = () => undefined): ChildGroup {
   let isClosing = false;

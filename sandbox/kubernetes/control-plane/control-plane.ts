@@ -29,7 +29,9 @@ const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-sch
 export interface ControlPlaneOptions {
   /** The folder with the binaries, by convention the value of KUBEBUILDER_ASSETS. */
   readonly assets: string;
-  /** Where data, certificates, logs and the kubeconfig go. A folder that held a control plane before resumes its data. */
+  /**
+   * Where data, certificates, logs and the kubeconfig go. A folder that held a control plane before resumes its data.
+   */
   readonly folder: string;
   /** Silence after which a node is lost; 50 s unless told, shorter for tests of lost nodes. */
   readonly nodeGraceMs?: number;
@@ -153,7 +155,9 @@ function requireProgram(assets: string, program: string): void {
   }
 }
 
-/** Writes the token file and the key that signs service account tokens, unless an earlier start did. Answers the token. */
+/**
+ * Writes the token file and the key that signs service account tokens, unless an earlier start did. Answers the token.
+ */
 function writeSecrets(certs: string): string {
   const tokenFile = join(certs, 'tokens.csv');
   const keyFile = join(certs, 'service-account.key');

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { isPortFree } from '../../base/port-free.ts';
 
 /**
- * Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152): one of those that is free now may
- * be the near end of somebody's connection in the next second, and a sandbox makes hundreds.
+ * Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152): one of those that is
+ * free now may be the near end of somebody's connection in the next second, and a sandbox makes hundreds.
  */
 const FIRST = 15_000;
 const LAST = 32_000;

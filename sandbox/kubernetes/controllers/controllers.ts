@@ -33,9 +33,10 @@ export interface Controllers {
 
 /**
  * Starts the controllers that a provisioner's cluster needs: Deployment, ReplicaSet, StatefulSet, DaemonSet, Job,
- * PodDisruptionBudget, node life cycle, taint eviction and pod garbage collection. Stands in for kube-controller-manager
- * where that is missing; test/contract/kubernetes-runtime holds both to the same cases. Namespaces and the garbage
- * collection of owned objects are the API's own. Resolves when the controllers have seen the cluster.
+ * PodDisruptionBudget, node life cycle, taint eviction and pod garbage collection. Stands in for
+ * kube-controller-manager where that is missing; test/contract/kubernetes-runtime holds both to the same cases.
+ * Namespaces and the garbage collection of owned objects are the API's own. Resolves when the controllers have seen the
+ * cluster.
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
   const connection = connect(options.kubeconfig);

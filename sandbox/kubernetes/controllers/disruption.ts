@@ -7,7 +7,9 @@ import { isSameJson, type ControllerContext, type Shared } from './controller-co
 import { isReady } from './pod-control.ts';
 import { resolveCount, type PodDisruptionBudget, type ReplicaSet } from './workloads/workloads.ts';
 
-/** An eviction that was allowed but whose pod is still there after this long does not count as a disruption any more. */
+/**
+ * An eviction that was allowed but whose pod is still there after this long does not count as a disruption any more.
+ */
 const EVICTION_PENDING_MS = 120_000;
 
 interface Scaled extends KubernetesObject {

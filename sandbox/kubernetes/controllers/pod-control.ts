@@ -21,7 +21,9 @@ export interface PodTemplate {
   readonly spec: PodSpec;
 }
 
-/** Makes and removes the pods of one controller's objects, and knows which of its own changes the watch has yet to show. */
+/**
+ * Makes and removes the pods of one controller's objects, and knows which of its own changes the watch has yet to show.
+ */
 export interface PodControl {
   create(owner: KubernetesObject, pods: ReadonlyArray<PodTemplate>): Promise<void>;
   remove(owner: KubernetesObject, pods: ReadonlyArray<Pod>): Promise<void>;

@@ -19,8 +19,8 @@ export interface ReconcileLoop {
 }
 
 /**
- * Opens a loop that calls `reconcile` for each key, never twice at once for the same one. A pass that throws is repeated
- * with growing waits until it succeeds: a reconciler that cannot finish must return, not throw.
+ * Opens a loop that calls `reconcile` for each key, never twice at once for the same one. A pass that throws is
+ * repeated with growing waits until it succeeds: a reconciler that cannot finish must return, not throw.
  */
 export function openReconcileLoop(
   clock: Clock,

@@ -8,8 +8,8 @@ export type Admission =
   | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
 
 /**
- * Judges a pod as the kubelet's predicate handler does, which binding does not: room for every requested resource beside
- * what the machine has admitted, and host ports that are free.
+ * Judges a pod as the kubelet's predicate handler does, which binding does not: room for every requested resource
+ * beside what the machine has admitted, and host ports that are free.
  */
 export function admitPod(pod: Pod, machine: Machine): Admission {
   const holds: Admitted = { requests: podRequests(pod), ports: hostPorts(pod) };

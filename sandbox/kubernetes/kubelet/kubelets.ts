@@ -43,8 +43,9 @@ export interface KubeletsOptions extends Partial<PodPace> {
 /** The kubelets of many machines. Calls name nodes; a name that is not here is an error that says so. */
 export interface Kubelets {
   /**
-   * A machine boots: its Node appears, becomes Ready, and its pods run. Resolves when the Node is registered, or when the
-   * machine was removed before. An existing Node of that name is adopted, with its pods, as after a kubelet's restart.
+   * A machine boots: its Node appears, becomes Ready, and its pods run. Resolves when the Node is registered, or when
+   * the machine was removed before. An existing Node of that name is adopted, with its pods, as after a kubelet's
+   * restart.
    */
   join(spec: MachineSpec): Promise<void>;
   /**
@@ -329,7 +330,10 @@ function leaseRenewMs({ options, machines }: Fleet): number {
   return Math.min(LEASE_RENEW_MAX_MS, Math.max(LEASE_RENEW_MS, spreadMs));
 }
 
-/** A Lease that is missing is made, unless its Node was deleted under the running kubelet: then there is nothing to keep. */
+/**
+ * A Lease that is missing is made, unless its Node was deleted under the running kubelet: then there is nothing to
+ * keep.
+ */
 async function createLease(fleet: Fleet, machine: Machine, renewTime: string): Promise<void> {
   const { name } = machine.spec;
   try {

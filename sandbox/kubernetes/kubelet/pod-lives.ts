@@ -241,8 +241,8 @@ function runMsOf(pod: Pod, jobRunMs: number): number | null {
 }
 
 /**
- * When a pod being deleted has ended. kwok's delay may outlast the pod's own grace period, as it does with kwok, but not a
- * period that whoever deleted the pod made shorter.
+ * When a pod being deleted has ended. kwok's delay may outlast the pod's own grace period, as it does with kwok, but
+ * not a period that whoever deleted the pod made shorter.
  */
 function endOf({ pod, stage }: Life, { clock, rng, podStopMs }: PodLivesOptions): number {
   const { deletionTimestamp, deletionGracePeriodSeconds, annotations } = pod.metadata;

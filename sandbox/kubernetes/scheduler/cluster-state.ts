@@ -45,7 +45,9 @@ export interface NodeInfo {
   withTerms: number;
 }
 
-/** The scheduler's picture of the cluster: watched nodes and bound pods, and pods it has placed and not yet seen bound. */
+/**
+ * The scheduler's picture of the cluster: watched nodes and bound pods, and pods it has placed and not yet seen bound.
+ */
 export interface ClusterState {
   readonly nodes: Map<string, NodeInfo>;
   /** Node name by uid of each pod that holds room. */

@@ -23,8 +23,8 @@ export interface PreemptionView {
 }
 
 /**
- * What preemption comes to. `blocked`: the pod must not or need not preempt, and keeps its nomination; `useless`: no node
- * would do, and a nomination the pod has is taken away, as kube-scheduler does.
+ * What preemption comes to. `blocked`: the pod must not or need not preempt, and keeps its nomination; `useless`: no
+ * node would do, and a nomination the pod has is taken away, as kube-scheduler does.
  */
 export type Preemption =
   | { readonly kind: 'preempt'; readonly node: string; readonly victims: ReadonlyArray<PodInfo> }

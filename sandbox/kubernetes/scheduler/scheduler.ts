@@ -25,9 +25,9 @@ export interface Scheduler {
 }
 
 /**
- * Starts a scheduler that places pods as kube-scheduler 1.36 does with its default profile: the same filters in the same
- * order, the same scores but image locality, nominations, preemption, conditions, messages and Events. Verified against
- * the real one by test/contract/kubernetes-runtime. Resolves when it has seen the cluster.
+ * Starts a scheduler that places pods as kube-scheduler 1.36 does with its default profile: the same filters in the
+ * same order, the same scores but image locality, nominations, preemption, conditions, messages and Events. Verified
+ * against the real one by test/contract/kubernetes-runtime. Resolves when it has seen the cluster.
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
   const connection = connect(options.kubeconfig);

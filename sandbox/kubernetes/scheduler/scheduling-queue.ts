@@ -2,14 +2,16 @@ import type { Clock } from '../../base/clock.ts';
 import type { PodInfo } from './cluster-state.ts';
 import { newHeap } from './heap.ts';
 
-/** Back-off after the first failed attempt, doubled by each further one: the default configuration's one to ten seconds. */
+/**
+ * Back-off after the first failed attempt, doubled by each further one: the default configuration's one to ten seconds.
+ */
 const FIRST_BACKOFF_MS = 1_000;
 const LAST_BACKOFF_MS = 10_000;
 /** Pods that nothing has woken for so long are tried all the same. */
 const FLUSH_AFTER_MS = 300_000;
 /**
- * kube-scheduler tries a pod that backs off as soon as it has nothing else to do. Here it shares the process, so that with
- * more of them than this their time must have come.
+ * kube-scheduler tries a pod that backs off as soon as it has nothing else to do. Here it shares the process, so that
+ * with more of them than this their time must have come.
  */
 const FEW = 100;
 

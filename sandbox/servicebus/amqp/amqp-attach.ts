@@ -158,7 +158,9 @@ function serveSession({ peer, sender, host }: SessionAttach, lock: SessionLock):
   };
 }
 
-/** Answers with an attach without source or target and a detach that says why: with a source the client believes it won. */
+/**
+ * Answers with an attach without source or target and a detach that says why: with a source the client believes it won.
+ */
 function refuse(refused: link, error: WireError): () => void {
   refused.close(error);
   return () => undefined;

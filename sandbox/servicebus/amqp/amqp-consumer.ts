@@ -79,7 +79,9 @@ export function serveConsumer(link: ConsumerLink): () => void {
   return host.addConsumer({ takeOne });
 }
 
-/** What a disposition does to the message. The client abandons and defers with `modified`, dead-letters with `rejected`. */
+/**
+ * What a disposition does to the message. The client abandons and defers with `modified`, dead-letters with `rejected`.
+ */
 type Settlement = (queue: Queue, now: number, token: string, state: Readonly<Record<string, unknown>>) => LockOutcome;
 
 const release: Settlement = (queue, now, token) => queue.release(now, token);

@@ -1,4 +1,6 @@
-/** An AMQP error as it goes into a detach or a rejected outcome; the client library maps the condition to its own code. */
+/**
+ * An AMQP error as it goes into a detach or a rejected outcome; the client library maps the condition to its own code.
+ */
 export interface WireError {
   readonly condition: string;
   readonly description: string;

@@ -12,7 +12,9 @@ import type { IncomingMessage, SubQueue } from '../queue/message.ts';
 import type { Delivered, LockOutcome, Queue, ReceiveRequest } from '../queue/queue.ts';
 import { amqp, types } from './rhea-internals.ts';
 
-/** A queue's `$management` node: operation names and fields are those of the Service Bus AMQP request/response protocol. */
+/**
+ * A queue's `$management` node: operation names and fields are those of the Service Bus AMQP request/response protocol.
+ */
 export interface ManagementRequest {
   readonly queue: Queue;
   readonly now: number;

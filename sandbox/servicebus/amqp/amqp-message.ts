@@ -19,9 +19,9 @@ const MESSAGE_ANNOTATIONS = 0x72;
 
 /**
  * Turns a message from the wire into what the queue keeps. A missing message id is made up, as Azure does (the client's
- * lock renewer needs one). Header and annotations are the broker's own to write on delivery and are not kept, except for
- * partition key and scheduled time. rhea decodes single messages before we see them, so application properties keep their
- * values but integers may change their width.
+ * lock renewer needs one). Header and annotations are the broker's own to write on delivery and are not kept, except
+ * for partition key and scheduled time. rhea decodes single messages before we see them, so application properties keep
+ * their values but integers may change their width.
  */
 export function fromWire(message: Message): IncomingMessage {
   const annotations = asRecord(message['message_annotations']);
@@ -94,7 +94,9 @@ export function toTicks(unixMs: number): Buffer {
   return buffer;
 }
 
-/** A lock token (32 hex digits, as clients show it) as a delivery tag: a .NET GUID has its first three parts reversed. */
+/**
+ * A lock token (32 hex digits, as clients show it) as a delivery tag: a .NET GUID has its first three parts reversed.
+ */
 export function toDeliveryTag(token: string): Buffer {
   const bytes = Buffer.from(token, 'hex');
   bytes.subarray(0, 4).reverse();

@@ -31,8 +31,8 @@ export const types = rhea.types as unknown as {
 };
 
 /**
- * What this broker needs of rhea beyond its typed interface. All of it was read in version 3.0.5, which package.json pins;
- * test/contract/servicebus covers each function, so that an update that breaks one is seen.
+ * What this broker needs of rhea beyond its typed interface. All of it was read in version 3.0.5, which package.json
+ * pins; test/contract/servicebus covers each function, so that an update that breaks one is seen.
  */
 interface LinkInternals {
   readonly state: { local_open: boolean; open_requests: number };
@@ -85,7 +85,9 @@ export function hasSentAll(sender: Sender): boolean {
   return unsent(sender.session) === 0;
 }
 
-/** Returns all credit. rhea's own answer leaves out the drain flag when no credit is left, and the client waits for it. */
+/**
+ * Returns all credit. rhea's own answer leaves out the drain flag when no credit is left, and the client waits for it.
+ */
 export function answerDrain(sender: Sender): void {
   const link = internals(sender);
   const inherited = Object.getPrototypeOf(sender) as LinkInternals;
@@ -110,7 +112,9 @@ export function sendFields(sender: Sender, fields: Readonly<Record<string, unkno
   sender.send(fields as unknown as Message);
 }
 
-/** Tells the receiver that its disposition took effect, and lets rhea forget the delivery: the peer never settles again. */
+/**
+ * Tells the receiver that its disposition took effect, and lets rhea forget the delivery: the peer never settles again.
+ */
 export function settleFully(delivery: Delivery, outcome: unknown): void {
   delivery.update(true, outcome);
   (delivery as { remote_settled: boolean }).remote_settled = true;

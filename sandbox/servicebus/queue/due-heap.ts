@@ -5,7 +5,9 @@ interface Entry<T> {
   readonly value: T;
 }
 
-/** A binary heap of things that fall due. Withdrawn entries stay until they reach the top, where `isLive` drops them. */
+/**
+ * A binary heap of things that fall due. Withdrawn entries stay until they reach the top, where `isLive` drops them.
+ */
 export class DueHeap<T> {
   readonly #entries: Array<Entry<T>> = [];
   readonly #isLive: (value: T, at: number) => boolean;

@@ -2,7 +2,10 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { join } from 'node:path';
 import type { Change } from './message.ts';
 
-/** One command's durable changes to one queue. A line of the file, so that a torn write loses all of a command or nothing. */
+/**
+ * One command's durable changes to one queue. A line of the file, so that a torn write loses all of a command or
+ * nothing.
+ */
 export interface JournalEntry {
   readonly queue: string;
   readonly changes: ReadonlyArray<Change>;
@@ -36,7 +39,9 @@ export interface Journal {
 /** Journals smaller than this are never rewritten: rewriting costs more than it saves. */
 const COMPACT_FROM_BYTES = 8 * 1024 * 1024;
 
-/** A journal is rewritten when it has grown to this many times its last snapshot: the cost stays a fraction of writing. */
+/**
+ * A journal is rewritten when it has grown to this many times its last snapshot: the cost stays a fraction of writing.
+ */
 const COMPACT_GROWTH = 4;
 
 /** A journal that keeps nothing: everything counts as written. */
@@ -47,8 +52,8 @@ export const memoryJournal: Journal = {
 };
 
 /**
- * Reads the entries of a data folder, oldest first; none when the folder or its journal does not exist. A torn last line
- * (the process died while writing it, so nobody was told) is left out. Throws when an earlier line is damaged.
+ * Reads the entries of a data folder, oldest first; none when the folder or its journal does not exist. A torn last
+ * line (the process died while writing it, so nobody was told) is left out. Throws when an earlier line is damaged.
  */
 export function readJournal(folder: string): ReadonlyArray<JournalEntry> {
   const path = journalPath(folder);
@@ -66,9 +71,10 @@ export function readJournal(folder: string): ReadonlyArray<JournalEntry> {
 }
 
 /**
- * Starts a fresh journal from `snapshot` and keeps it in a file. Changes are written to the operating system in one batch
- * per turn of the event loop and before `afterWrite` calls back: killing the process loses nothing that was acknowledged;
- * only a crash of the machine could. `snapshot` is called again whenever the file has grown enough to be rewritten.
+ * Starts a fresh journal from `snapshot` and keeps it in a file. Changes are written to the operating system in one
+ * batch per turn of the event loop and before `afterWrite` calls back: killing the process loses nothing that was
+ * acknowledged; only a crash of the machine could. `snapshot` is called again whenever the file has grown enough to be
+ * rewritten.
  */
 export function openJournal(folder: string, snapshot: () => ReadonlyArray<JournalEntry>): Journal {
   mkdirSync(folder, { recursive: true });
@@ -105,7 +111,9 @@ export function openJournal(folder: string, snapshot: () => ReadonlyArray<Journa
   };
 }
 
-/** Writes a snapshot beside the journal and puts it in its place in one step, so that either one or the other is there. */
+/**
+ * Writes a snapshot beside the journal and puts it in its place in one step, so that either one or the other is there.
+ */
 function rewrite(
   folder: string,
   entries: ReadonlyArray<JournalEntry>,
@@ -135,7 +143,10 @@ function toLine(entry: JournalEntry): string {
   return `${JSON.stringify({ queue: entry.queue, changes: entry.changes.map(withReadableBytes) })}\n`;
 }
 
-/** Bytes travel as {"$bytes": base64}. Done field by field: JSON.stringify would first turn a Buffer into a list of numbers. */
+/**
+ * Bytes travel as {"$bytes": base64}. Done field by field: JSON.stringify would first turn a Buffer into a list of
+ * numbers.
+ */
 function withReadableBytes(change: Change): Written<Change> {
   if (change.kind === 'stored') {
     return { ...change, message: { ...change.message, payload: readableBytes(change.message.payload) } };
@@ -148,7 +159,10 @@ function readableBytes(bytes: Uint8Array): ReadableBytes {
   return { $bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') };
 }
 
-/** Turns bytes back in the two places that have them; asking at every value of the file would take several times as long. */
+/**
+ * Turns bytes back in the two places that have them; asking at every value of the file would take several times as
+ * long.
+ */
 function parseLine(line: string): JournalEntry {
   // `toLine` wrote it.
   const entry = JSON.parse(line) as WrittenEntry;

@@ -1,13 +1,20 @@
-/** Which half of a queue a message lies in. A dead-letter queue is a queue of its own, without sessions or schedules. */
+/**
+ * Which half of a queue a message lies in. A dead-letter queue is a queue of its own, without sessions or schedules.
+ */
 export type SubQueue = 'main' | 'deadLetter';
 
 /** A value of an application property that the broker itself may add or change. */
 export type PropertyValue = string | number | boolean;
 
-/** Application properties that the broker lays over the sender's: reasons of a dead letter, changes made while settling. */
+/**
+ * Application properties that the broker lays over the sender's: reasons of a dead letter, changes made while settling.
+ */
 export type PropertyOverlay = Readonly<Record<string, PropertyValue>>;
 
-/** A message as the queue receives it. The payload is opaque: AMQP sections from `properties` on, as the wire carries them. */
+/**
+ * A message as the queue receives it. The payload is opaque: AMQP sections from `properties` on, as the wire carries
+ * them.
+ */
 export interface IncomingMessage {
   readonly messageId: string;
   readonly sessionId: string | null;

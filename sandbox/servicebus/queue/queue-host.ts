@@ -63,7 +63,10 @@ export class QueueHost {
     });
   }
 
-  /** Offers messages to consumers now, in turn, until nobody takes one. Ends because each round takes a message or is the last. */
+  /**
+   * Offers messages to consumers now, in turn, until nobody takes one. Ends because each round takes a message or is
+   * the last.
+   */
   pump(): void {
     const now = this.#clock.now();
     this.queue.advance(now);

@@ -62,8 +62,9 @@ type Due =
 
 /**
  * One Service Bus queue as a deterministic state machine: commands carry the time, answers say what happened, and
- * `takeChanges` hands out what a journal has to keep. Locks are not durable: after a restart every message is free again
- * and no delivery is counted for it. Time to live is not modelled. test/property/servicebus-queue.test.ts holds its laws.
+ * `takeChanges` hands out what a journal has to keep. Locks are not durable: after a restart every message is free
+ * again and no delivery is counted for it. Time to live is not modelled. test/property/servicebus-queue.test.ts holds
+ * its laws.
  */
 export class Queue {
   readonly settings: QueueSettings;
@@ -147,7 +148,9 @@ export class Queue {
     return { kind: 'accepted', sequence };
   }
 
-  /** Removes scheduled messages before their time; the answer is false, and nothing changes, when one is not scheduled. */
+  /**
+   * Removes scheduled messages before their time; the answer is false, and nothing changes, when one is not scheduled.
+   */
   cancelScheduled(now: number, sequences: ReadonlyArray<number>): boolean {
     this.advance(now);
     if (!sequences.every((sequence) => this.#store.get('main', sequence)?.state === 'scheduled')) return false;

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Waits until its input ends, which it does when the parent ends in whatever way, lets the children end, and cleans up. */
+/**
+ * Waits until its input ends, which it does when the parent ends in whatever way, lets the children end, and cleans up.
+ */
 const REMOVER = 'cat > /dev/null; sleep 2; rm -rf "$1"';
 
 /** A folder that is gone when this process is, even after `kill -9`. */

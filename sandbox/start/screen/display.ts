@@ -25,7 +25,10 @@ export interface Display {
   event(event: string, facts: Readonly<Record<string, unknown>>): void;
   /** The state of the cluster, whenever it may have changed. */
   show(progress: Progress): void;
-  /** Shows nodes further down the table, or earlier news, by so many; below 0 back. Nothing where all that is told stays. */
+  /**
+   * Shows nodes further down the table, or earlier news, by so many; below 0 back. Nothing where all that is told
+   * stays.
+   */
   scroll(part: 'nodes' | 'news', by: number): void;
   /** Text that stays when all else has been wiped: a summary, the last word. */
   last(text: string): void;

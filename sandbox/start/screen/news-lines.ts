@@ -6,7 +6,10 @@ import type { Sentence } from '../view/view.ts';
 const LINES_MAX = 2;
 const STYLES = { plain: 'plain', good: 'plain', warn: 'warn', bad: 'bad' } as const;
 
-/** Sentences as lines, the newest last: as many of the newest as fit into `height`; `back` leaves out so many of the newest. */
+/**
+ * Sentences as lines, the newest last: as many of the newest as fit into `height`; `back` leaves out so many of the
+ * newest.
+ */
 export function newsLines(
   news: ReadonlyArray<Sentence>,
   { columns, height, back = 0 }: { readonly columns: number; readonly height: number; readonly back?: number },

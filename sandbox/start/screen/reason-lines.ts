@@ -3,7 +3,10 @@ import { type Line, span, wrapAtMost } from './ansi.ts';
 import { renderNodes, shortageSentence } from '../tell/sentences.ts';
 import type { NodeState, View } from '../view/view.ts';
 
-/** Everything that somebody waits for, in one sentence each: quota first, which other reasons come from where it is short. */
+/**
+ * Everything that somebody waits for, in one sentence each: quota first, which other reasons come from where it is
+ * short.
+ */
 export function reasonsOf({ nodes, shortages, waiting }: View): ReadonlyArray<string> {
   const pods = waiting.map(({ reason, pods: names }) => {
     return `${counted(names.length, 'pod')} ${names.length === 1 ? 'waits' : 'wait'}: ${reason}`;

@@ -39,8 +39,8 @@ export function evictNode(
 }
 
 /**
- * Lets the kubelet of a node hang, or go on: a node that says nothing for 50 s is lost. `wanted` is the node's name or its end.
- * Answers what was done. Throws RefusedError.
+ * Lets the kubelet of a node hang, or go on: a node that says nothing for 50 s is lost. `wanted` is the node's name or
+ * its end. Answers what was done. Throws RefusedError.
  */
 export async function switchKubelet(
   kubelets: Pick<Kubelets, 'names' | 'freeze' | 'thaw'>,

@@ -9,8 +9,8 @@ import type { Progress } from '../screen/display.ts';
 export const WATCHABLE = { DISRUPT_SCHEDULE: '*/10 * * * * *' } as const;
 
 /**
- * The manifests as they are applied at the start. The demo's own NodePools are paused until somebody wants to see them shrink, so that
- * nothing goes by surprise; who brings `files`, or orders DISRUPTION, decides alone.
+ * The manifests as they are applied at the start. The demo's own NodePools are paused until somebody wants to see them
+ * shrink, so that nothing goes by surprise; who brings `files`, or orders DISRUPTION, decides alone.
  */
 export function asStarted(
   manifests: ReadonlyArray<Manifest>,
@@ -44,7 +44,9 @@ export function disruptionOf(
 
 const POOLS = '/apis/karpenter.sh/v1/nodepools';
 
-/** Lets nodes go of all pools, or of none any more where they go already. Answers what was done. Throws RefusedError. */
+/**
+ * Lets nodes go of all pools, or of none any more where they go already. Answers what was done. Throws RefusedError.
+ */
 export async function switchDisruption(
   connection: Connection,
   settings: Readonly<Record<string, string>>,

@@ -6,9 +6,14 @@ import { readManifests, type Manifest, type ManifestObject } from '../../world/a
 /** What to apply, and how many pods that asks for. */
 export interface Workload {
   readonly manifests: ReadonlyArray<Manifest>;
-  /** Pods that the manifests ask for: what `--once` waits for. Pods of DaemonSets come with nodes and are not counted. */
+  /**
+   * Pods that the manifests ask for: what `--once` waits for. Pods of DaemonSets come with nodes and are not counted.
+   */
   readonly pods: number;
-  /** The Deployment that `npm start -- scale N` changes, as `scaleDeployment` picks it; null: none, or one has to be named. */
+  /**
+   * The Deployment that `npm start -- scale N` changes, as `scaleDeployment` picks it; null: none, or one has to be
+   * named.
+   */
   readonly deployment: string | null;
   /** True when a default AKSNodeClass was added. */
   readonly addedNodeClass: boolean;

@@ -34,7 +34,9 @@ export function publishSession(session: Session): () => void {
   };
 }
 
-/** The session that was started last and still runs; null when there is none. Files that others left behind are removed. */
+/**
+ * The session that was started last and still runs; null when there is none. Files that others left behind are removed.
+ */
 export function findSession(): Session | null {
   const folder = sessionFolder();
   const sessions = list(folder).flatMap((name) => {

@@ -29,7 +29,10 @@ const byTheClock: Later = (act, ms) => {
   setTimeout(act, ms).unref();
 };
 
-/** Puts what happens into sentences: one for each decision, one for many nodes that join together. What is not in them is silent. */
+/**
+ * Puts what happens into sentences: one for each decision, one for many nodes that join together. What is not in them
+ * is silent.
+ */
 export interface Narrator {
   tellApp(event: AppEvent): void;
   tellAzure(event: AzureEvent): void;

@@ -7,7 +7,10 @@ import type { Sentence } from '../view/view.ts';
 /** One event of the app in one sentence. */
 export type Told = Pick<Sentence, 'tone' | 'text'>;
 
-/** Events that are no news by themselves: a step among many, or one that another event or the table of nodes tells better. */
+/**
+ * Events that are no news by themselves: a step among many, or one that another event or the table of nodes tells
+ * better.
+ */
 export const SILENT: ReadonlySet<string> = new Set([
   'claim-not-stamped',
   'cluster-seen',
@@ -102,6 +105,8 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
   'rollout-halted': (event) => warn(`The rollout in ${poolOf(event)} is halted${because(event, 'why')}`),
   'rollout-goes-on': (event) => plain(`The rollout in ${poolOf(event)} continues.`),
   'disruption-failure-lost': (event) => warn(`A failed removal could not be noted on ${poolOf(event)}.`),
+  'replacement-unavailable-not-noted': (event) =>
+    warn(`${nodeOf(event)} could not be launched, which could not be noted${because(event, 'why')}`),
   'disruption-taken-back': (event) => plain(`${nodeOf(event)} is kept after all${because(event, 'why')}`),
   'disruption-refused': (event) =>
     plain(

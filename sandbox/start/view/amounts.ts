@@ -11,12 +11,16 @@ export function renderUsd(microUsd: number): string {
   return usd >= 10 ? usd.toFixed(2) : usd.toFixed(3);
 }
 
-/** Above this the bound most likely leaves out a rule that the plan obeys, such as a preference or the weight of a NodePool. */
+/**
+ * Above this the bound most likely leaves out a rule that the plan obeys, such as a preference or the weight of a
+ * NodePool.
+ */
 const TELLING_GAP = 0.1;
 
 /**
- * How far from the cheapest possible a plan can be at most, as an ending to a sentence: `at most 4.9 % above the cheapest
- * possible`, rounded up. A larger gap says nothing about the plan, and is not given as a number. Null when no bound is known.
+ * How far from the cheapest possible a plan can be at most, as an ending to a sentence: `at most 4.9 % above the
+ * cheapest possible`, rounded up. A larger gap says nothing about the plan, and is not given as a number. Null when no
+ * bound is known.
  */
 export function renderGap(cost: number, lowerBound: number): string | null {
   if (lowerBound <= 0 || cost <= 0) return null;

@@ -20,12 +20,17 @@ export interface Sources extends Pick<
   Observed,
   'pods' | 'nodes' | 'claims' | 'budgets' | 'events' | 'claimSeenAt' | 'eventSeenAt'
 > {
-  /** When each pod was last planned for a node, by uid, milliseconds since the Unix epoch: older reasons have passed. */
+  /**
+   * When each pod was last planned for a node, by uid, milliseconds since the Unix epoch: older reasons have passed.
+   */
   readonly plannedAt: ReadonlyMap<string, number>;
   readonly shortages: (waiting: ReadonlyArray<Waiting>) => View['shortages'];
 }
 
-/** The state of the cluster as the display shows it. Pure where `shortages` is: the same sources at the same time give the same view. */
+/**
+ * The state of the cluster as the display shows it. Pure where `shortages` is: the same sources at the same time give
+ * the same view.
+ */
 export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): View {
   const loads = loadsOf(sources.pods.values());
   const heldBy = (name: string): string | null =>

@@ -26,7 +26,9 @@ export interface ClusterEvent extends KubernetesObject {
   readonly lastTimestamp?: string;
 }
 
-/** Size, zone and capacity type of a claim's machine: what runs once it runs, what is planned before. Empty: unknown. */
+/**
+ * Size, zone and capacity type of a claim's machine: what runs once it runs, what is planned before. Empty: unknown.
+ */
 export interface Offering {
   readonly size: string;
   readonly zone: string;

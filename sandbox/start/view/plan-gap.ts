@@ -9,8 +9,9 @@ export interface Plans {
 }
 
 /**
- * How far the cluster is from the cheapest possible, in words; null where nobody knows. A bound is of the pods of one decision: of several
- * it says nothing together, and nothing once other machines run than those that were planned, or one is paid for while it leaves.
+ * How far the cluster is from the cheapest possible, in words; null where nobody knows. A bound is of the pods of one
+ * decision: of several it says nothing together, and nothing once other machines run than those that were planned, or
+ * one is paid for while it leaves.
  */
 export function gapOf({ nodes, microUsdPerHour }: View, { decisions, cost, lowerBound }: Plans): string | null {
   const isAsPlanned =

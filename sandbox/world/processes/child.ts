@@ -15,8 +15,8 @@ export interface ChildOptions {
   /** Told each time that it is ready, and each time that its process has ended, in whatever way. */
   readonly onState?: (state: 'ready' | 'ended') => void;
   /**
-   * How long after its end, in milliseconds, it starts again when nobody here ended it; told how many such ends there were
-   * before, in a row. Absent: it stays away.
+   * How long after its end, in milliseconds, it starts again when nobody here ended it; told how many such ends there
+   * were before, in a row. Absent: it stays away.
    */
   readonly restartDelayMs?: (restarts: number) => number;
 }

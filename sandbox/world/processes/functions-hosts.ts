@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { type Child, createChild } from './child.ts';
 import { azureDelayMs } from './restart-delay.ts';
 
-/** `one`: a process for all functions. `as-on-azure`: those of Flex Consumption, an instance of which serves one group of functions. */
+/**
+ * `one`: a process for all functions. `as-on-azure`: those of Flex Consumption, an instance of which serves one group
+ * of functions.
+ */
 export type Hosting = 'one' | 'as-on-azure';
 
 /** One Functions host: the group of functions that listen in it, null for all. */
@@ -82,7 +85,8 @@ function asOne(name: string, children: ReadonlyArray<Child>): Child {
 function hostChild(options: FunctionsHostsOptions, { name, group }: HostPlan, port: number): Child {
   const { root, appFolder, folder, environment, onLine } = options;
   const own = group === null ? [] : [`--group=${group}`];
-  // A timer listens in one process only, so each process has a file of its own, as the real host has a blob for each timer.
+  // A timer listens in one process only, so each process has a file of its own, as the real host has a blob for each
+  // timer.
   const timers = join(folder, `timers${group === null ? '' : `-${group.replace(':', '-')}`}.json`);
   return createChild({
     name,

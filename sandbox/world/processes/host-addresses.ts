@@ -1,7 +1,10 @@
 import { networkInterfaces } from 'node:os';
 import { isProxyableAddress } from '../../kubernetes/proxyable-address.ts';
 
-/** Addresses of this machine that the API server's pod proxy accepts, IPv4 first; empty on a machine that has only loopback. */
+/**
+ * Addresses of this machine that the API server's pod proxy accepts, IPv4 first; empty on a machine that has only
+ * loopback.
+ */
 export function hostAddresses(
   interfaces: Readonly<ReturnType<typeof networkInterfaces>> = networkInterfaces(),
 ): ReadonlyArray<string> {

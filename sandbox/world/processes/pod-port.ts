@@ -11,8 +11,8 @@ export interface PodPort {
 }
 
 /**
- * Opens `wished` at an address of this machine, or another port where every address has it taken, and leads what comes in
- * to the program at `target` on loopback. Only this machine is let in: the sandbox serves nobody on the network.
+ * Opens `wished` at an address of this machine, or another port where every address has it taken, and leads what comes
+ * in to the program at `target` on loopback. Only this machine is let in: the sandbox serves nobody on the network.
  */
 export async function openPodPort(
   wished: number,

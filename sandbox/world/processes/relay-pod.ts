@@ -35,8 +35,8 @@ const PODS = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`;
 const CONTAINER = 'controller';
 
 /**
- * Keeps a Pod for a relay: Ready while the process is, and not while it is away; a restart counts as one of its container.
- * Who deletes the Pod restarts the relay, and gets a new Pod of the same name.
+ * Keeps a Pod for a relay: Ready while the process is, and not while it is away; a restart counts as one of its
+ * container. Who deletes the Pod restarts the relay, and gets a new Pod of the same name.
  */
 export async function keepRelayPod(options: RelayPodOptions): Promise<RelayPod> {
   const connection = connect(options.kubeconfig);
@@ -95,8 +95,8 @@ interface Life {
 }
 
 /**
- * It has no owner, for no Deployment made it; and no node and no scheduler, for it runs on none: it takes no place in the
- * cluster, and nobody looks for one. Labels and port are those by which Karpenter's chart and suites know its pods.
+ * It has no owner, for no Deployment made it; and no node and no scheduler, for it runs on none: it takes no place in
+ * the cluster, and nobody looks for one. Labels and port are those by which Karpenter's chart and suites know its pods.
  */
 function renderPod({ name, metricsPort }: RelayPodOptions): object {
   return {

@@ -7,8 +7,9 @@ import { compareVersions, Semver, toSemver } from './semver.ts';
 
 /**
  * Reads selectors of devices as kube-scheduler does: `device` with its driver, attributes and capacities, and the
- * functions that Kubernetes has for quantities, versions, strings and lists. Source: dynamic-resource-allocation/cel and
- * the CEL libraries of the API server, 1.36. Bounds on cost and the IP, CIDR, URL and format libraries are left out.
+ * functions that Kubernetes has for quantities, versions, strings and lists. Source: dynamic-resource-allocation/cel
+ * and the CEL libraries of the API server, 1.36. Bounds on cost and the IP, CIDR, URL and format libraries are left
+ * out.
  */
 export function createDeviceSelectors(): CompileSelector {
   const environment = deviceEnvironment();

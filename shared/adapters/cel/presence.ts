@@ -1,6 +1,6 @@
 /**
- * Rewrites `has(a["b"].c)` to `("c" in a["b"])`: for maps the two mean the same, and our CEL library knows the first for
- * plain names only, while selectors of devices are full of it. Text within quotes is left alone.
+ * Rewrites `has(a["b"].c)` to `("c" in a["b"])`: for maps the two mean the same, and our CEL library knows the first
+ * for plain names only, while selectors of devices are full of it. Text within quotes is left alone.
  */
 export function withoutIndexedHas(expression: string): string {
   let rest = expression;

@@ -13,7 +13,10 @@ export class Semver {
   }
 }
 
-/** Reads a version. `lenient`: with a leading `v`, missing numbers and leading zeros, as the API server's `semver(text, true)`. */
+/**
+ * Reads a version. `lenient`: with a leading `v`, missing numbers and leading zeros, as the API server's `semver(text,
+ * true)`.
+ */
 export function toSemver(text: string, lenient = false): Semver {
   const match = FULL.exec(lenient ? normalized(text) : text);
   if (match === null) throw new RangeError(`${text} is not a semantic version`);

@@ -1,6 +1,8 @@
 import { DEFINITIONS_AGE_MS, type Definitions, type Kubernetes } from '../../ports/kubernetes.ts';
 
-/** Names kept at most. A cluster has a few dozen pools; a name that is asked for and does not exist takes a place, too. */
+/**
+ * Names kept at most. A cluster has a few dozen pools; a name that is asked for and does not exist takes a place, too.
+ */
 const KEPT_MAX = 1_000;
 
 interface Kept<T> {

@@ -3,8 +3,9 @@ import { TerminalError } from '../../ports/errors.ts';
 import type { ApiServer } from './transport.ts';
 
 /**
- * The API server that a kubeconfig's current context names, with every kind of credential that the library knows (tokens,
- * client certificates, exec plug-ins). Loaded only where a kubeconfig is used: it is the largest package we have.
+ * The API server that a kubeconfig's current context names, with every kind of credential that the library knows
+ * (tokens, client certificates, exec plug-ins). Loaded only where a kubeconfig is used: it is the largest package we
+ * have.
  */
 export async function fromKubeconfig(path: string): Promise<ApiServer> {
   const { KubeConfig } = await import('@kubernetes/client-node');

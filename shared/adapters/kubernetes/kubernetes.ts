@@ -35,7 +35,9 @@ const places: Readonly<Record<Kind, { readonly root: string; readonly plural: st
 /** Objects per page of a list: what Kubernetes' own clients ask for. */
 const PAGE = 500;
 
-/** Pages of one list at most: 500,000 objects, three times what we are sized for. More is a server that repeats itself. */
+/**
+ * Pages of one list at most: 500,000 objects, three times what we are sized for. More is a server that repeats itself.
+ */
 const PAGES_MAX = 1000;
 
 const MERGE_PATCH = 'application/merge-patch+json';

@@ -54,8 +54,8 @@ const ALWAYS_THERE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Does the API server serve the resource, as its discovery has it? An API server that starts, or a proxy before it, may answer 404 to a
- * list of what is there: a cluster without its NodeOverlays or CapacityBuffers would be another one.
+ * Does the API server serve the resource, as its discovery has it? An API server that starts, or a proxy before it, may
+ * answer 404 to a list of what is there: a cluster without its NodeOverlays or CapacityBuffers would be another one.
  */
 async function isInstalled(transport: Transport, resource: FedResource): Promise<boolean> {
   const group = apiGroups[resource];

@@ -3,18 +3,22 @@ import https from 'node:https';
 import { RetryableError } from '../../ports/errors.ts';
 import { isMissingRight, isNotReadyYet, policyIn } from './policy-in.ts';
 
-/** A request waits this long for its answer. A list page of 500 large objects takes a loaded API server some seconds. */
+/**
+ * A request waits this long for its answer. A list page of 500 large objects takes a loaded API server some seconds.
+ */
 const TIMEOUT_MS = 30_000;
 
 /** Connections kept open. More in flight queue here rather than at the API server. */
 const SOCKETS_MAX = 32;
 
-/** Credentials are read again this often: tokens of managed identities and service accounts are renewed behind our back. */
+/**
+ * Credentials are read again this often: tokens of managed identities and service accounts are renewed behind our back.
+ */
 const CREDENTIALS_MS = 60_000;
 
 /**
- * An answer the caller has a choice about: what is denied to one object, whatever its status, what budgets say of an eviction, and
- * anything else below 500 but 401, 429 and a 403 for a right that is missing.
+ * An answer the caller has a choice about: what is denied to one object, whatever its status, what budgets say of an
+ * eviction, and anything else below 500 but 401, 429 and a 403 for a right that is missing.
  */
 export interface Answer {
   readonly status: number;
@@ -49,7 +53,10 @@ const RIGHTS = "see that the app's identity is bound to what infra/kubernetes gr
 /** Between tries while a right is missing. */
 const RIGHTS_PAUSE_MS = 30_000;
 
-/** What the API server answers, as 500, to the eviction of a pod that two budgets select: it stays so until somebody changes them. */
+/**
+ * What the API server answers, as 500, to the eviction of a pod that two budgets select: it stays so until somebody
+ * changes them.
+ */
 const TWO_BUDGETS = 'more than one PodDisruptionBudget';
 
 interface Connection {

@@ -7,8 +7,9 @@ import { once } from '../once.ts';
 const REASON_MAX = 4_096;
 
 /**
- * Keeps a message that no retry can help, with the reason and who refused it, in the poison queue for people to read. Keeping
- * what one function refuses twice within the queue's window is keeping it once: whatever is delivered again is the same.
+ * Keeps a message that no retry can help, with the reason and who refused it, in the poison queue for people to read.
+ * Keeping what one function refuses twice within the queue's window is keeping it once: whatever is delivered again is
+ * the same.
  */
 export function createPoison(
   connect: () => Promise<ServiceBusClient>,

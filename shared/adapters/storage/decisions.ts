@@ -64,7 +64,9 @@ type FirstDecision = Omit<Decision, 'version' | 'plan'> & {
   };
 };
 
-/** The first version's decision in today's form. Its reasons are left behind: what is executed does not depend on them. */
+/**
+ * The first version's decision in today's form. Its reasons are left behind: what is executed does not depend on them.
+ */
 function upgrade({ plan, ...rest }: FirstDecision): Decision {
   const claims = plan.claims.map((claim) => ({ ...claim, cheaper: [] }));
   const left = plan.left.map(({ pod }) => ({ pod, refusals: [] }));

@@ -12,8 +12,9 @@ import type { FiguresLog } from '../../ports/store.ts';
 const CONFLICTS_MAX = 5;
 
 /**
- * Figures of plans as the blob `<cluster>/figures`, and those of disruption as one beside it. Written on condition that nobody wrote
- * since it was read, so that instances count beside each other; a write whose answer was lost is found by the plan's id.
+ * Figures of plans as the blob `<cluster>/figures`, and those of disruption as one beside it. Written on condition that
+ * nobody wrote since it was read, so that instances count beside each other; a write whose answer was lost is found by
+ * the plan's id.
  */
 export function createFiguresLog(blobs: Blobs, cluster: string): FiguresLog {
   return {
@@ -33,7 +34,10 @@ export function createFiguresLog(blobs: Blobs, cluster: string): FiguresLog {
   };
 }
 
-/** What comes while a write is on its way is written by the next, as one: nodes drain beside each other, and would be in each other's way. */
+/**
+ * What comes while a write is on its way is written by the next, as one: nodes drain beside each other, and would be in
+ * each other's way.
+ */
 function together<T, Outcome>(writeAll: (all: ReadonlyArray<T>) => Promise<Outcome>): (one: T) => Promise<Outcome> {
   let waiting: Array<T> = [];
   let next: Promise<Outcome> | null = null;
@@ -51,7 +55,10 @@ function together<T, Outcome>(writeAll: (all: ReadonlyArray<T>) => Promise<Outco
   };
 }
 
-/** `change` gives the next record, or null where nothing is to be written. What cannot be read is begun again, as counters may. */
+/**
+ * `change` gives the next record, or null where nothing is to be written. What cannot be read is begun again, as
+ * counters may.
+ */
 async function write(
   blobs: Blobs,
   name: string,

@@ -5,8 +5,8 @@ import type { Blob, Blobs } from '../../ports/blobs.ts';
 import { UnreadableError } from '../../ports/errors.ts';
 
 /**
- * The relay's snapshots. The newest that was read is kept, for unpacking it is most of a look's work and looks come more
- * often than snapshots. `list` builds one from the API server, for when the relay is silent.
+ * The relay's snapshots. The newest that was read is kept, for unpacking it is most of a look's work and looks come
+ * more often than snapshots. `list` builds one from the API server, for when the relay is silent.
  */
 export function createSnapshots(blobs: Blobs, cluster: string, list: () => Promise<Snapshot>): Snapshots {
   let kept: { readonly etag: string; readonly snapshot: Snapshot } | null = null;

@@ -9,8 +9,9 @@ const ATTEMPTS_MAX = 5;
 type Annotations = Readonly<Record<string, string | null>>;
 
 /**
- * Writes what `change` makes of a claim, on condition that it is still the one that was read; a conflict is met with a fresh look and no
- * pause. `change` returns null where nothing is to be written. Throws RetryableError when it changes all the time, and RefusedError.
+ * Writes what `change` makes of a claim, on condition that it is still the one that was read; a conflict is met with a
+ * fresh look and no pause. `change` returns null where nothing is to be written. Throws RetryableError when it changes
+ * all the time, and RefusedError.
  */
 export async function annotateClaim(
   ports: Pick<Ports, 'kubernetes'>,

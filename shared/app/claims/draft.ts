@@ -8,8 +8,9 @@ import { tellTransitions } from './tell-transitions.ts';
 import { type StatusChange, commitStatus, createdAtMs, transitionMs, withStatus } from './node-claim.ts';
 
 /**
- * A claim as this execution has read it, and as the steps that have been taken since will have its status written: steps that
- * follow each other at once are one write. Who loses it by a crash takes the same steps again, as nothing tells of them yet.
+ * A claim as this execution has read it, and as the steps that have been taken since will have its status written:
+ * steps that follow each other at once are one write. Who loses it by a crash takes the same steps again, as nothing
+ * tells of them yet.
  */
 export interface Draft {
   readonly read: NodeClaim;
@@ -27,8 +28,8 @@ export function noted(ports: Ports, { read, claim }: Draft, change: StatusChange
 }
 
 /**
- * Writes what has been noted, on condition that nobody has written since the claim was read, and logs how far the claim has come
- * with it. Returns the claim as it is then. Throws RetryableError on a conflict.
+ * Writes what has been noted, on condition that nobody has written since the claim was read, and logs how far the claim
+ * has come with it. Returns the claim as it is then. Throws RetryableError on a conflict.
  */
 export async function commit(ports: Ports, { read, claim }: Draft): Promise<NodeClaim> {
   const written = await commitStatus(ports, read, claim);

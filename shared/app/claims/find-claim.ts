@@ -4,7 +4,10 @@ import { claimOfVm } from '../../contract/vm-name.ts';
 import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 
-/** Finds the claim of the machine that a signal is about; null when it is none of ours. Throws RetryableError where that cannot be known now. */
+/**
+ * Finds the claim of the machine that a signal is about; null when it is none of ours. Throws RetryableError where that
+ * cannot be known now.
+ */
 export async function findClaim(
   ports: Pick<Ports, 'kubernetes' | 'cloud'>,
   signal: Pick<SignalHint, 'vmId' | 'nodeName'>,
@@ -22,8 +25,8 @@ export async function findClaim(
 }
 
 /**
- * Azure tells of all machines of a subscription: one of another cluster may have the name of ours. A claim that does not know its own
- * machine yet has the one that Azure shows under its name.
+ * Azure tells of all machines of a subscription: one of another cluster may have the name of ours. A claim that does
+ * not know its own machine yet has the one that Azure shows under its name.
  */
 async function isAbout(
   ports: Pick<Ports, 'cloud'>,

@@ -67,7 +67,10 @@ export function withStatus(claim: NodeClaim, change: StatusChange, nowMs: number
   };
 }
 
-/** The patch that makes `next` of a claim's status, on condition that nobody has written since; null when nothing would change. */
+/**
+ * The patch that makes `next` of a claim's status, on condition that nobody has written since; null when nothing would
+ * change.
+ */
 export function statusPatch(read: NodeClaim, next: NodeClaim): object | null {
   const { conditions = [], ...fields } = next.status ?? {};
   const changed = changedFields(read, fields);
@@ -89,8 +92,8 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
 }
 
 /**
- * Asks the API server to remove the claim as it was read; its finalizer keeps it until the machine is gone. Throws LostRaceError where
- * somebody has written since: another process may have launched what this one found no machine for.
+ * Asks the API server to remove the claim as it was read; its finalizer keeps it until the machine is gone. Throws
+ * LostRaceError where somebody has written since: another process may have launched what this one found no machine for.
  */
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
   const { metadata } = why?.type === 'Warning' ? await noteGivenUp(ports, claim, why.reason) : claim;
@@ -109,8 +112,8 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
 }
 
 /**
- * Said on the claim, as the relay sees nothing else of it. Who wrote meanwhile is not overruled; a note that is refused, or fails, keeps nothing
- * from going.
+ * Said on the claim, as the relay sees nothing else of it. Who wrote meanwhile is not overruled; a note that is
+ * refused, or fails, keeps nothing from going.
  */
 async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Promise<NodeClaim> {
   const { name, resourceVersion } = claim.metadata;
@@ -121,7 +124,10 @@ async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Prom
   return noted.answer.kind === 'written' ? noted.answer.object : claim;
 }
 
-/** Asks for a look at each of `claims` because a definition they depend on has changed, once nobody has the old one any more. */
+/**
+ * Asks for a look at each of `claims` because a definition they depend on has changed, once nobody has the old one any
+ * more.
+ */
 export async function hintClaims(ports: Ports, claims: ReadonlyArray<NodeClaim>, occasion: string): Promise<void> {
   const names = claims.map(({ metadata }) => metadata.name);
   const atMs = ports.now() + DEFINITIONS_AGE_MS;
@@ -138,7 +144,10 @@ export function isReadyNode(conditions: ReadonlyArray<Condition> | undefined): b
   return isTrue(conditions, 'Ready');
 }
 
-/** Throws LostRaceError where somebody else wrote in between: the hint is delivered again and finds the newer object; and RefusedError. */
+/**
+ * Throws LostRaceError where somebody else wrote in between: the hint is delivered again and finds the newer object;
+ * and RefusedError.
+ */
 export function written<T>(
   outcome: { readonly kind: string; readonly object?: T; readonly refusal?: Refusal },
   name: string,

@@ -7,8 +7,8 @@ import type { Ports } from '../ports/ports.ts';
 type Step = 'taint' | 'drain' | 'name-replacements';
 
 /**
- * What a step returns; null, and a line in the log, where it is refused or cannot be done, now or ever. What a policy denies is given to `deny`, to
- * be told when there is time.
+ * What a step returns; null, and a line in the log, where it is refused or cannot be done, now or ever. What a policy
+ * denies is given to `deny`, to be told when there is time.
  */
 export async function orRefused<Answer>(
   ports: Pick<Ports, 'log'>,

@@ -4,15 +4,18 @@ import { publish } from '../tell/events.ts';
 import type { Ports } from '../ports/ports.ts';
 import { eventAbout } from './node-claim.ts';
 
-/** The conditions whose coming true is told. Karpenter's status controller tells all; these are what its runbooks look for. */
+/**
+ * The conditions whose coming true is told. Karpenter's status controller tells all; these are what its runbooks look
+ * for.
+ */
 const TOLD = ['Launched', 'Registered', 'Initialized', 'Drifted'] as const;
 
 /** What is said beside the condition's own message. */
 export type Details = Readonly<Partial<Record<(typeof TOLD)[number], string>>>;
 
 /**
- * Publishes an event for each condition of a claim that has become True with the write from `before` to `after`, in the words of Karpenter's
- * status controller. Repeating it is harmless.
+ * Publishes an event for each condition of a claim that has become True with the write from `before` to `after`, in the
+ * words of Karpenter's status controller. Repeating it is harmless.
  */
 export async function tellTransitions(
   ports: Pick<Ports, 'kubernetes' | 'now'>,

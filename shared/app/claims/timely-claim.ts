@@ -5,7 +5,10 @@ import { toTimestamp } from '../facts/conditions.ts';
 import { alone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** Does the claim's status say of something that it happened at a time that has not come yet? Our clocks say when it did, and one was wrong. */
+/**
+ * Does the claim's status say of something that it happened at a time that has not come yet? Our clocks say when it
+ * did, and one was wrong.
+ */
 export function isUntimely({ status }: Pick<NodeClaim, 'status'>, nowMs: number): boolean {
   const times = [
     ...(status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime),
@@ -15,8 +18,9 @@ export function isUntimely({ status }: Pick<NodeClaim, 'status'>, nowMs: number)
 }
 
 /**
- * The claim with such times set to now, as they are written: all that counts from them begins again, and ends. Where they may not be written
- * they count as of the claim's creation, as there is nobody who would remember when it was first looked at.
+ * The claim with such times set to now, as they are written: all that counts from them begins again, and ends. Where
+ * they may not be written they count as of the claim's creation, as there is nobody who would remember when it was
+ * first looked at.
  */
 export async function timelyClaim(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
   const nowMs = ports.now();

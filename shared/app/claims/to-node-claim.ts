@@ -9,9 +9,9 @@ import { renderSizeReason } from '../../core/telling/cheaper/size-reason.ts';
 import { renderPrice } from '../facts/machine-price.ts';
 
 /**
- * The planned claim with the hash of the pool that it was planned from, and what the pool said of evictions: a launch that
- * is refused ranks what is left by it. A pool that changes before the claim is created must show as drift: the claim's labels
- * and taints are of before.
+ * The planned claim with the hash of the pool that it was planned from, and what the pool said of evictions: a launch
+ * that is refused ranks what is left by it. A pool that changes before the claim is created must show as drift: the
+ * claim's labels and taints are of before.
  */
 export function withPoolStamps(planned: PlannedClaim, pools: ReadonlyArray<NodePool>): PlannedClaim {
   const pool = pools.find(({ metadata }) => metadata.name === planned.nodePool);
@@ -22,7 +22,10 @@ export function withPoolStamps(planned: PlannedClaim, pools: ReadonlyArray<NodeP
   return { ...planned, annotations: { ...planned.annotations, ...said, ...stamps } };
 }
 
-/** What the NodeClaims of a pool are made of, as it is now. `types`: the sizes that `nodeClass` can have; empty without one. */
+/**
+ * What the NodeClaims of a pool are made of, as it is now. `types`: the sizes that `nodeClass` can have; empty without
+ * one.
+ */
 export interface ClaimParts {
   readonly pool: NodePool;
   readonly nodeClass: NodeClass | null;
@@ -30,8 +33,9 @@ export interface ClaimParts {
 }
 
 /**
- * The NodeClaim that a planned one becomes, under its name in the decision. It says already what its launch as planned would make
- * it say, so that the launch need not; Karpenter's have their machine's labels from their launch on. `currency`: what prices are in (ISO 4217).
+ * The NodeClaim that a planned one becomes, under its name in the decision. It says already what its launch as planned
+ * would make it say, so that the launch need not; Karpenter's have their machine's labels from their launch on.
+ * `currency`: what prices are in (ISO 4217).
  */
 export function toNodeClaim(
   decision: string,

@@ -49,8 +49,8 @@ export async function commitPlan(
 const RESUMES_MAX = 3;
 
 /**
- * A decision is left to its executor until that has not been heard of for so long. It is heard of with every 250 claims, which an API
- * server that is near its limits takes some seconds for.
+ * A decision is left to its executor until that has not been heard of for so long. It is heard of with every 250
+ * claims, which an API server that is near its limits takes some seconds for.
  */
 const SILENT_MS = 8_000;
 
@@ -59,8 +59,8 @@ export type Resumed =
   { readonly kind: 'ready'; readonly ledger: LedgerState } | { readonly kind: 'executing'; readonly untilMs: number };
 
 /**
- * The ledger with its latest decision executed, or the news that this is being done. A decision whose executor has had its
- * time is finished first: planned beside its claims while they are being created, its pods would get others.
+ * The ledger with its latest decision executed, or the news that this is being done. A decision whose executor has had
+ * its time is finished first: planned beside its claims while they are being created, its pods would get others.
  */
 export async function resume(ports: Ports): Promise<Resumed> {
   const ledger = await ports.ledger.read();
@@ -86,8 +86,8 @@ export async function resumeNow(ports: Ports): Promise<LedgerState> {
 }
 
 /**
- * Ends a decision whose record is gone, or can be read by nobody: what it has done stands, and its pods are planned for again. Claims that
- * it has created are among those that the next plan must know.
+ * Ends a decision whose record is gone, or can be read by nobody: what it has done stands, and its pods are planned for
+ * again. Claims that it has created are among those that the next plan must know.
  */
 async function passOver(ports: Ports, state: LedgerState): Promise<void> {
   const claims = await ports.kubernetes.list('NodeClaim');

@@ -7,8 +7,9 @@ import type { Look } from '../plan/make-plan.ts';
 import type { Ports } from '../ports/ports.ts';
 
 /**
- * Tells a plan's figures, or those of a look that needed none: one line for the portal, and the record that the relay exposes as metrics. Call it when
- * nobody waits any more for what the plan does. Figures that cannot be written are lost, and nothing else is.
+ * Tells a plan's figures, or those of a look that needed none: one line for the portal, and the record that the relay
+ * exposes as metrics. Call it when nobody waits any more for what the plan does. Figures that cannot be written are
+ * lost, and nothing else is.
  */
 export async function recordPlan(ports: Ports, made: Look, fate: PlanFate): Promise<void> {
   const figures = toFigures(made);

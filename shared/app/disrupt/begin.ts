@@ -24,8 +24,8 @@ import { tellKept } from './tell/tell-kept.ts';
 import { whatHolds } from './what-holds.ts';
 
 /**
- * Decides which nodes go next, creates what replaces them, and marks them. `otherwise`: the outcome where every node has a reason to
- * stay.
+ * Decides which nodes go next, creates what replaces them, and marks them. `otherwise`: the outcome where every node
+ * has a reason to stay.
  */
 export async function begin(
   ports: Ports,
@@ -107,7 +107,9 @@ function planForPending(ports: Ports, gathered: Gathered, now: Instant): Plan {
   return makePlan(ports, gathered, withoutLeaving(gathered.input, leavingNames(gathered.snapshot), now)).plan;
 }
 
-/** What of a plan does not wait for pods that wait: nodes that must go, and that would wait for as long as pods arrive. */
+/**
+ * What of a plan does not wait for pods that wait: nodes that must go, and that would wait for as long as pods arrive.
+ */
 function forcedAmong(plan: AuditedDisruption, planWith: PlanWith): AuditedDisruption {
   const [first] = plan.steps;
   return first !== undefined && FORCED_REASONS.has(first.reason) ? plan : planWith({ goes: 'forced' });

@@ -33,9 +33,10 @@ interface PoolNow {
 }
 
 /**
- * Which sets of nodes the budgets of their NodePools let go at this moment. Budgets and NodeClaims are read from the API server, as what was
- * judged may be old, or forged: of a pool's nodes in use those that are being deleted count, and the sets before. All of a set go or
- * none. What must go whatever budgets say is not counted, and nothing is read for it; a pool that cannot be read holds its own nodes only.
+ * Which sets of nodes the budgets of their NodePools let go at this moment. Budgets and NodeClaims are read from the
+ * API server, as what was judged may be old, or forged: of a pool's nodes in use those that are being deleted count,
+ * and the sets before. All of a set go or none. What must go whatever budgets say is not counted, and nothing is read
+ * for it; a pool that cannot be read holds its own nodes only.
  */
 export async function withinBudgetsNow(
   ports: Pick<Ports, 'kubernetes' | 'now'>,
@@ -93,8 +94,8 @@ async function readNow(
 const ASKED_AT_ONCE = 16;
 
 /**
- * Of claims that are being deleted those whose Node has gone: a policy may keep the claim itself for ever. One that cannot be asked for is
- * taken to be there.
+ * Of claims that are being deleted those whose Node has gone: a policy may keep the claim itself for ever. One that
+ * cannot be asked for is taken to be there.
  */
 async function withoutNode(
   kubernetes: Ports['kubernetes'],

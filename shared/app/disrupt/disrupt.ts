@@ -11,10 +11,11 @@ import type { DisruptOutcome } from './disrupt-outcome.ts';
 import { goOn } from './go-on.ts';
 
 /**
- * Removes nodes that are not needed, or not as they should be, and what replaces them comes first. In two looks: the first
- * commits a decision, creates replacements and marks the nodes (`begin`); a later one finds the marks, waits until replacements are
- * initialized, judges everything anew, and then deletes the claims or takes the marks off (`goOn`). What stands between the two is
- * written on the objects, so that any instance can go on, whenever the last one ended.
+ * Removes nodes that are not needed, or not as they should be, and what replaces them comes first. In two looks: the
+ * first commits a decision, creates replacements and marks the nodes (`begin`); a later one finds the marks, waits
+ * until replacements are initialized, judges everything anew, and then deletes the claims or takes the marks off
+ * (`goOn`). What stands between the two is written on the objects, so that any instance can go on, whenever the last
+ * one ended.
  */
 export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   const resumed = await resume(ports);

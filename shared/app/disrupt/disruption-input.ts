@@ -14,8 +14,8 @@ export interface View {
 }
 
 /**
- * What is planned from: what was gathered, the settings, and what NodePools say about disruption by annotation. `rollouts`: what nodes
- * behind a new image or Kubernetes version wait for.
+ * What is planned from: what was gathered, the settings, and what NodePools say about disruption by annotation.
+ * `rollouts`: what nodes behind a new image or Kubernetes version wait for.
  */
 export function disruptionInput(
   { disruption, now, told }: Ports,

@@ -31,13 +31,17 @@ import { disruptionInput, type View } from './disruption-input.ts';
 import { removalOf, removeWithinBudgets, type Removed } from './remove.ts';
 import { failureCounts } from './tell/look-figures.ts';
 
-/** Decides about every set of nodes that was begun, on the newest view: those of a set that cannot go keep none of the others. */
+/**
+ * Decides about every set of nodes that was begun, on the newest view: those of a set that cannot go keep none of the
+ * others.
+ */
 export async function goOn(
   ports: Ports,
   { gathered, rollouts }: View,
   begun: ReadonlyArray<Begun>,
 ): Promise<DisruptOutcome> {
-  // 1. Gather: what is judged from. A canary that was decided on goes; where what is new does worse meanwhile, nothing goes for it.
+  // 1. Gather: what is judged from. A canary that was decided on goes; where what is new does worse meanwhile,
+  //    nothing goes for it.
   const halted = new Map([...rollouts].filter(([, { kind }]) => kind === 'halted'));
   const look = await secondLook(ports, gathered, halted);
 
@@ -88,7 +92,10 @@ function goingIn(judged: Judged): ReadonlyArray<ReadonlyArray<Going>> {
   return judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? [goingBy(verdict.removal, one)] : []));
 }
 
-/** What budgets hold, or may not be deleted, is tried again by the next looks, for ten minutes; returns how many stay then. */
+/**
+ * What budgets hold, or may not be deleted, is tried again by the next looks, for ten minutes; returns how many stay
+ * then.
+ */
 async function endOverdue(ports: Ports, { going, removed, held }: Removed): Promise<number> {
   const failed = going.filter((_, index) => removed[index]?.kind === 'failed');
   const isOverdue = ({ sinceMs }: Going): boolean => ports.now() >= sinceMs + REPLACED_MS;
@@ -129,7 +136,9 @@ async function takeBack(ports: Ports, candidate: Candidate, why: string): Promis
   ports.log('disruption-taken-back', { ...claimFacts(candidate.claim), removal: removalOf(candidate), why });
 }
 
-/** A step whose node nobody may delete counts as one that has failed: each try may have bought what comes in its place. */
+/**
+ * A step whose node nobody may delete counts as one that has failed: each try may have bought what comes in its place.
+ */
 async function noteDecision(ports: Ports, candidate: Candidate): Promise<void> {
   const decision = removalOf(candidate);
   if (decision !== null) await alone(() => noteFailure(ports, [poolOfNode(candidate)], decision));
@@ -149,7 +158,10 @@ function waitsFor(verdict: BegunVerdict): ReadonlyArray<string> {
   return verdict.kind === 'refused' ? ['a removal that passes the audit'] : [];
 }
 
-/** What is judged from: all that was gathered, and up to when it is known to be all. One plan for the same pods is made once. */
+/**
+ * What is judged from: all that was gathered, and up to when it is known to be all. One plan for the same pods is made
+ * once.
+ */
 async function secondLook(ports: Ports, gathered: Gathered, halted: DisruptionPolicy['rollouts']): Promise<SecondLook> {
   const { snapshot, input } = gathered;
   const held = await ports.snapshots.heldMs(snapshot.version);
@@ -181,7 +193,8 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
   const [first] = candidates;
   if (decision === null || first === undefined) return;
   const pools = candidates.map(poolOfNode).filter((name) => name !== '');
-  // What Azure has no capacity for is passed over by the next plan; a NodePool that paused for it would keep what is empty, too.
+  // What Azure has no capacity for is passed over by the next plan; a NodePool that paused for it would keep what is
+  // empty, too.
   if (replacements > begun.unavailable.length) {
     await noteFailure(ports, pools, decision);
     await haltFailed(ports, gathered, begun);
@@ -191,8 +204,9 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
 }
 
 /**
- * Where a NodePool tries a new image or Kubernetes version, a machine of its own that did not become a node is its last. One that Azure
- * never gave, or took back, says nothing about it, nor does one of another pool that went by the same decision.
+ * Where a NodePool tries a new image or Kubernetes version, a machine of its own that did not become a node is its
+ * last. One that Azure never gave, or took back, says nothing about it, nor does one of another pool that went by the
+ * same decision.
  */
 async function haltFailed(ports: Ports, { snapshot }: Gathered, { candidates, replacements }: Begun): Promise<void> {
   const own = snapshot.nodeClaims.filter(({ metadata }) => replacements.includes(metadata.name));

@@ -16,8 +16,9 @@ export interface LookingOn {
 }
 
 /**
- * Looks for what may go, and again as long as something is under way: a replacement that becomes ready, a node that is gone, a look that
- * came between two others are followed within seconds, and not when the timer comes next. Throws what a look throws.
+ * Looks for what may go, and again as long as something is under way: a replacement that becomes ready, a node that is
+ * gone, a look that came between two others are followed within seconds, and not when the timer comes next. Throws what
+ * a look throws.
  */
 export async function lookOn(ports: Ports, { untilMs, tell }: LookingOn): Promise<void> {
   let told = '';

@@ -5,10 +5,10 @@ import { offeredInput } from '../../core/offerings/offered-input.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
 
 /**
- * The plan with claims that can be launched only as what keeps its saving: of the capacity type that was planned, and of sizes
- * that together cost less than `below`, micro-USD per hour. Else Azure's refusal of a cheap offering would end in a node that
- * costs as much as the one that goes, or in spot for spot. As in Karpenter, a replacement that cannot be had so is none. Null
- * where a pool's minValues asks for more sizes than that leaves.
+ * The plan with claims that can be launched only as what keeps its saving: of the capacity type that was planned, and
+ * of sizes that together cost less than `below`, micro-USD per hour. Else Azure's refusal of a cheap offering would end
+ * in a node that costs as much as the one that goes, or in spot for spot. As in Karpenter, a replacement that cannot be
+ * had so is none. Null where a pool's minValues asks for more sizes than that leaves.
  */
 export function onlyCheaper(plan: Plan, input: ProvisioningInput, below: number): Plan | null {
   const { catalog } = offeredInput(input);
@@ -44,7 +44,10 @@ function narrowed(claim: PlannedClaim, types: ReadonlyArray<InstanceType>, slack
   };
 }
 
-/** The most that the size may cost in any zone that the claim allows, as the capacity type that was planned; Infinity where it is not sold so. */
+/**
+ * The most that the size may cost in any zone that the claim allows, as the capacity type that was planned; Infinity
+ * where it is not sold so.
+ */
 function worstPrice({ offerings }: InstanceType, claim: PlannedClaim): number {
   const zones = new Set(valuesOf(claim, labelKey.zone));
   const own = offerings.filter(({ zone, capacityType }) => {

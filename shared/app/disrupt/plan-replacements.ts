@@ -37,7 +37,10 @@ export interface Replaced {
   readonly plan: AuditedPlan;
 }
 
-/** Has provisioning plan for the cluster without the nodes of the step, and judges what it would buy. Nothing is written. */
+/**
+ * Has provisioning plan for the cluster without the nodes of the step, and judges what it would buy. Nothing is
+ * written.
+ */
 export async function planReplacements(
   ports: Ports,
   gathered: Gathered,
@@ -83,8 +86,9 @@ function candidatesIn({ snapshot }: Gathered, { remove }: AuditedStep): Readonly
 }
 
 /**
- * What is planned for: the cluster without these nodes and those that leave. They count against limits until they go, as they may stay
- * after all; those of static pools do not, or one with as many nodes as its limit could never be brought up to date.
+ * What is planned for: the cluster without these nodes and those that leave. They count against limits until they go,
+ * as they may stay after all; those of static pools do not, or one with as many nodes as its limit could never be
+ * brought up to date.
  */
 function inputWithout(
   { input, snapshot }: Gathered,
@@ -103,7 +107,10 @@ function inputWithout(
   return own.size === 0 ? planned : { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };
 }
 
-/** Pods whose place is what a pool with a fixed number of nodes makes in place of theirs: it makes that for nobody in particular. */
+/**
+ * Pods whose place is what a pool with a fixed number of nodes makes in place of theirs: it makes that for nobody in
+ * particular.
+ */
 function movesToSuccessors(beginning: Beginning): AuditedStep['moves'] {
   const names = new Set(successorsIn(beginning).map(({ name }) => name));
   return beginning.step.moves.filter(({ to }) => to.kind === 'claim' && names.has(to.name));
@@ -119,8 +126,8 @@ function withoutPods(input: ProvisioningInput, uids: ReadonlySet<string>): Provi
 }
 
 /**
- * Without the pods, buffers and pools of a fixed number that provisioning is about to make nodes for: those could not be told from what
- * comes in place of the nodes that go.
+ * Without the pods, buffers and pools of a fixed number that provisioning is about to make nodes for: those could not
+ * be told from what comes in place of the nodes that go.
  */
 function withoutOthers(around: ProvisioningInput, beginning: Beginning): ProvisioningInput {
   const others = new Set(beginning.before.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
@@ -170,8 +177,8 @@ function objection(plan: Plan, beginning: Beginning): string | null {
 }
 
 /**
- * Pods that nodes which go together hold back may have been planned for as if none went: then each needs a host of its own. Fewer nodes may
- * be replaced one for one; for a single one that is all that can be done.
+ * Pods that nodes which go together hold back may have been planned for as if none went: then each needs a host of its
+ * own. Fewer nodes may be replaced one for one; for a single one that is all that can be done.
  */
 function tooManyFor({ plan, input }: MadePlan, { step }: Beginning): string | null {
   if ((input.crowds?.size ?? 0) === 0 || step.remove.length < 2 || plan.claims.length <= step.create.length)

@@ -39,8 +39,9 @@ export function removalOf({ claim: { metadata } }: Candidate): string | null {
 }
 
 /**
- * Does the claim still say that it is to go, by the decision that was judged, and is its node closed? What was judged may be old: an
- * execution that was held up would remove a node that another has taken the marks off, and that has pods again.
+ * Does the claim still say that it is to go, by the decision that was judged, and is its node closed? What was judged
+ * may be old: an execution that was held up would remove a node that another has taken the marks off, and that has pods
+ * again.
  */
 async function isStillMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
   const { claim, node } = candidate;
@@ -52,8 +53,8 @@ async function isStillMarked(ports: Ports, candidate: Candidate): Promise<boolea
 }
 
 /**
- * From here it drains: see `terminate`. Of another claim of that name nothing is removed, nor of one that is not marked any more. A sick
- * node is not asked for patience: as in Karpenter its deadline is now.
+ * From here it drains: see `terminate`. Of another claim of that name nothing is removed, nor of one that is not marked
+ * any more. A sick node is not asked for patience: as in Karpenter its deadline is now.
  */
 async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
   const { claim, node } = candidate;

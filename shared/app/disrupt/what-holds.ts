@@ -3,7 +3,10 @@ import { firstStep, type AuditedDisruption, type AuditedStep } from '../../core/
 /** A step has a hundred nodes at most: halved so often, one node of it is left, and left out. */
 const TRIES_MAX = 8;
 
-/** No further plan is tried after so long: in a cluster of thousands of nodes one takes ten seconds, and the next look is a minute away. */
+/**
+ * No further plan is tried after so long: in a cluster of thousands of nodes one takes ten seconds, and the next look
+ * is a minute away.
+ */
 const TRYING_MS = 15_000;
 
 /** What does not hold up, and why. */
@@ -13,9 +16,10 @@ export interface Refused {
 }
 
 /**
- * Tries the first step of a plan, and where that is refused, of one without half of its nodes, and so on: else one node whose
- * replacement does not hold up would hold back all that go with it and after it, look after look. Each plan is a whole one, so that what is
- * begun keeps all rules. Returns the first refusal where nothing holds up, and null where no plan has a step.
+ * Tries the first step of a plan, and where that is refused, of one without half of its nodes, and so on: else one node
+ * whose replacement does not hold up would hold back all that go with it and after it, look after look. Each plan is a
+ * whole one, so that what is begun keeps all rules. Returns the first refusal where nothing holds up, and null where no
+ * plan has a step.
  */
 export async function whatHolds<Held extends { readonly kind: 'holds' }>(
   first: AuditedDisruption,

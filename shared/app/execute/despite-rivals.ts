@@ -3,7 +3,10 @@ import { LostRaceError } from '../../ports/errors.ts';
 /** Others write, too; losing five times in a row is not chance. */
 const ATTEMPTS_MAX = 5;
 
-/** Does what reads and writes objects over again, at once, where somebody else wrote in between. The last loss is thrown. */
+/**
+ * Does what reads and writes objects over again, at once, where somebody else wrote in between. The last loss is
+ * thrown.
+ */
 export async function despiteRivals<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -18,21 +18,22 @@ import { type ClaimParts, toNodeClaim } from '../claims/to-node-claim.ts';
 const CREATIONS_AT_ONCE = 16;
 
 /**
- * Claims that are hinted at together, as soon as they are there: of a large decision the first are launched while the last
- * are being created. Of a small one they are created first, which takes a second or two, as launches ask more of the API
- * server than creations.
+ * Claims that are hinted at together, as soon as they are there: of a large decision the first are launched while the
+ * last are being created. Of a small one they are created first, which takes a second or two, as launches ask more of
+ * the API server than creations.
  */
 const HINTED_TOGETHER = 250;
 
 /**
- * For so long after a decision was made, what fails of it for now is tried again, by whoever comes next. Then it ends with what could be
- * done, and what could not is planned for again: nobody can decide while a decision is being executed.
+ * For so long after a decision was made, what fails of it for now is tried again, by whoever comes next. Then it ends
+ * with what could be done, and what could not is planned for again: nobody can decide while a decision is being
+ * executed.
  */
 const TRIED_MS = 2 * 60_000;
 
 /**
- * Others take a decision for left when its executor has not been heard of for 8 s. One that was held up for half as long looks whether
- * they have.
+ * Others take a decision for left when its executor has not been heard of for 8 s. One that was held up for half as
+ * long looks whether they have.
  */
 const HELD_UP_MS = 4_000;
 
@@ -45,9 +46,10 @@ export interface Executed {
 }
 
 /**
- * Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to be removed. A failed write of one object
- * concerns that object only: everything else continues. Throws what failed for now of any, once all have had their turn, within the time that a decision
- * is tried for; after that, and where only policies keep something from being done, the decision has been executed. Twice is as once.
+ * Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to be removed. A failed
+ * write of one object concerns that object only: everything else continues. Throws what failed for now of any, once all
+ * have had their turn, within the time that a decision is tried for; after that, and where only policies keep something
+ * from being done, the decision has been executed. Twice is as once.
  * `launchesAtMs`: when the function `launch` is to hear of the claims, milliseconds since the epoch; null: at once.
  */
 export async function execute(
@@ -76,7 +78,10 @@ export async function execute(
   return { missing: new Set(notThere), kept: decision.removal === undefined ? null : kept };
 }
 
-/** The decider's clock said when it was made: one that was ahead, and a write that always fails, would keep all others from deciding for as long. */
+/**
+ * The decider's clock said when it was made: one that was ahead, and a write that always fails, would keep all others
+ * from deciding for as long.
+ */
 function isTriedAgain({ atMs }: Decision, nowMs: number): boolean {
   const leftMs = atMs + TRIED_MS - nowMs;
   return leftMs > 0 && leftMs <= 2 * TRIED_MS;
@@ -85,8 +90,8 @@ function isTriedAgain({ atMs }: Decision, nowMs: number): boolean {
 const DONE_BY_OTHERS: Executed = { missing: new Set(), kept: null };
 
 /**
- * Has somebody else finished the decision while we were held up? What it made may have failed and gone since: made again, it would be beside
- * what has been decided for its pods by now.
+ * Has somebody else finished the decision while we were held up? What it made may have failed and gone since: made
+ * again, it would be beside what has been decided for its pods by now.
  */
 async function isOver(ports: Ports, state: LedgerState): Promise<boolean> {
   const sinceMs = ports.now() - (state.heardAtMs ?? 0);
@@ -101,7 +106,10 @@ const NOTHING_MARKED: MarkedForRemoval = { versions: [], kept: null, failed: nul
 /** What became of one claim. */
 type Outcome =
   | { readonly kind: 'there'; readonly version: string | null }
-  /** Its pool is gone, and wants no more nodes; its pods are planned again elsewhere. What it was to come in the place of stays. */
+  /**
+   * Its pool is gone, and wants no more nodes; its pods are planned again elsewhere. What it was to come in the place
+   * of stays.
+   */
   | { readonly kind: 'unwanted' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** It would take its pool past a limit, as the API server has both by now. Its pods are planned again. */
@@ -159,13 +167,17 @@ async function createClaims(
     if (decision.removal === undefined) hinted = hintLaunches(ports, namesThere(group), launchesAtMs);
   }
   await hinted;
-  // What is to come in the place of nodes is paid for only where all of it comes: nothing goes otherwise, and it is taken back.
+  // What is to come in the place of nodes is paid for only where all of it comes: nothing goes otherwise, and it is
+  // taken back.
   const isWhole = !made.some(({ outcome }) => isMissing(decision, outcome));
   if (decision.removal !== undefined && isWhole) await hintLaunches(ports, namesThere(made), launchesAtMs);
   return { state, made };
 }
 
-/** Does it lack to what was decided? Pods whose pool is gone are planned again; a node does not go while what takes its pods does not come. */
+/**
+ * Does it lack to what was decided? Pods whose pool is gone are planned again; a node does not go while what takes its
+ * pods does not come.
+ */
 function isMissing({ removal }: Decision, { kind }: Outcome): boolean {
   return kind !== 'there' && (kind !== 'unwanted' || removal !== undefined);
 }
@@ -184,8 +196,8 @@ function outcomeOf(settled: Settled<Outcome> | undefined): Outcome {
 }
 
 /**
- * By name of the pools that the decision has claims of, without those that have been deleted since. What cannot be read of one pool now is
- * that pool's.
+ * By name of the pools that the decision has claims of, without those that have been deleted since. What cannot be read
+ * of one pool now is that pool's.
  */
 async function partsOf(ports: Ports, { plan }: Decision): Promise<ReadonlyMap<string, Settled<ClaimParts>>> {
   const wanted = new Set(plan.claims.map(({ nodePool }) => nodePool));
@@ -217,7 +229,10 @@ async function create(
   return { kind: 'there', version: outcome.object.metadata.resourceVersion ?? null };
 }
 
-/** On each pool whose claims could not be made, and in the log. What a pool said of an earlier refusal goes where it has its claims now. */
+/**
+ * On each pool whose claims could not be made, and in the log. What a pool said of an earlier refusal goes where it has
+ * its claims now.
+ */
 async function tellNotMade(ports: Ports, decision: Decision, made: ReadonlyArray<Made>): Promise<void> {
   const { name: by } = decision;
   for (const { name: claim, outcome } of made) {
@@ -263,7 +278,10 @@ function whyMissing(missing: ReadonlyArray<Made>): string {
   return `NodeClaim ${first?.name ?? ''} to replace it could not be created: ${why}`;
 }
 
-/** Of a decision by which nothing goes: what was made to come in its place is not needed. What cannot be deleted now is used, or goes as empty. */
+/**
+ * Of a decision by which nothing goes: what was made to come in its place is not needed. What cannot be deleted now is
+ * used, or goes as empty.
+ */
 async function takeBack(ports: Ports, made: ReadonlyArray<Made>): Promise<void> {
   const there = made.filter(({ outcome }) => outcome.kind === 'there');
   await eachAlone(there, CREATIONS_AT_ONCE, async ({ name }) => {
@@ -272,7 +290,10 @@ async function takeBack(ports: Ports, made: ReadonlyArray<Made>): Promise<void> 
   });
 }
 
-/** Application Insights cuts a line at 32,768 characters, within a name. A node full of pods whose names are of common lengths has half of that. */
+/**
+ * Application Insights cuts a line at 32,768 characters, within a name. A node full of pods whose names are of common
+ * lengths has half of that.
+ */
 const PODS_TEXT_MAX = 30_000;
 
 /** Whole names, `NAMESPACE/NAME` between commas, as many as fit. */
@@ -281,7 +302,10 @@ function podsText(pods: PlannedClaim['pods']): string {
   return text.length <= PODS_TEXT_MAX ? text : text.slice(0, text.lastIndexOf(',', PODS_TEXT_MAX));
 }
 
-/** Of a claim that another executor of the decision created: as much as its creation's, which nobody has told the ledger. */
+/**
+ * Of a claim that another executor of the decision created: as much as its creation's, which nobody has told the
+ * ledger.
+ */
 async function versionOf(ports: Ports, name: string): Promise<string | undefined> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   return claim?.metadata.resourceVersion;

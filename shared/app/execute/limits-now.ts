@@ -9,14 +9,18 @@ import { isInterrupted } from '../facts/interrupted.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ClaimParts } from '../claims/to-node-claim.ts';
 
-/** What of these a node has is known when it runs, and may be less than its size promises: by so much, or people are told. */
+/**
+ * What of these a node has is known when it runs, and may be less than its size promises: by so much, or people are
+ * told.
+ */
 const LESS_BY = 0.1;
 const MEASURED: ReadonlySet<string> = new Set(['memory', 'ephemeral-storage']);
 
 /**
- * Which claims of a decision would take a NodePool past its limits, by name, with the reason for people. Limits and NodeClaims are read
- * from the API server at this moment: a plan may have been made from a view that is old, or forged. What the decision has made already
- * counts, what is being deleted or evicted by Azure does not. Reads nothing where no pool has limits.
+ * Which claims of a decision would take a NodePool past its limits, by name, with the reason for people. Limits and
+ * NodeClaims are read from the API server at this moment: a plan may have been made from a view that is old, or forged.
+ * What the decision has made already counts, what is being deleted or evicted by Azure does not. Reads nothing where no
+ * pool has limits.
  */
 export async function pastLimits(
   ports: Pick<Ports, 'kubernetes'>,

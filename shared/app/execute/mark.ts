@@ -34,10 +34,11 @@ const CLOSING_DENIED_MS = 60 * 60_000;
 const DELETION_DENIED_MS = 20 * 60_000;
 
 /**
- * Marks what the decision removes: says on each claim which decision removes it and why, and keeps new pods off its node.
- * The taint comes last, so that none of ours is without a word on the claim. Twice is as once; a claim that is going already, or
- * another by now, is left alone. A node that may not be marked stays, and says so; those beside it go, unless something was made to come in
- * place of all of them: then none goes. `isLast`: what fails for now is not tried again, and its node stays as if that were denied.
+ * Marks what the decision removes: says on each claim which decision removes it and why, and keeps new pods off its
+ * node. The taint comes last, so that none of ours is without a word on the claim. Twice is as once; a claim that is
+ * going already, or another by now, is left alone. A node that may not be marked stays, and says so; those beside it
+ * go, unless something was made to come in place of all of them: then none goes. `isLast`: what fails for now is not
+ * tried again, and its node stays as if that were denied.
  */
 export async function markForRemoval(
   ports: Ports,
@@ -86,7 +87,9 @@ async function unmarkNamed(ports: Ports, { name, node }: Removal['claims'][numbe
   if (claim !== null && own !== null && isMarked(claim)) await unmark(ports, { claim, node: own }, why);
 }
 
-/** Says in the log, and on the objects, which of the candidates a step could not be taken on. The next look tries again. */
+/**
+ * Says in the log, and on the objects, which of the candidates a step could not be taken on. The next look tries again.
+ */
 export async function tellFailed(
   ports: Ports,
   candidates: ReadonlyArray<Candidate>,
@@ -139,8 +142,8 @@ async function mark(
 }
 
 /**
- * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is followed by
- * one who finds it. What is being removed meanwhile is left alone; twice is as once.
+ * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is
+ * followed by one who finds it. What is being removed meanwhile is left alone; twice is as once.
  */
 export async function unmark(ports: Ports, candidate: Candidate, why: string): Promise<void> {
   await despiteRivals(() => takeOff(ports, candidate, why));

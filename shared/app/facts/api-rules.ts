@@ -28,7 +28,10 @@ export function classHash(nodeClass: NodeClass): string {
   return hash.nodeClassHash(nodeClass as unknown as AksNodeClass);
 }
 
-/** What is wrong with a pool that the API server cannot see, each with its field and its fix; empty when nothing is wrong. */
+/**
+ * What is wrong with a pool that the API server cannot see, each with its field and its fix; empty when nothing is
+ * wrong.
+ */
 export function poolProblems(pool: NodePool): ReadonlyArray<string> {
   return nodePoolRuntimeProblems(pool as ApiNodePool).map(renderProblem);
 }

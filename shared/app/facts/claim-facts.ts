@@ -1,14 +1,19 @@
 import { annotation, label } from '../../contract/names.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 
-/** What ties a line of the log to others: the claim, its pool, and the decision it comes from; null where it has none. */
+/**
+ * What ties a line of the log to others: the claim, its pool, and the decision it comes from; null where it has none.
+ */
 export interface ClaimFacts {
   readonly claim: string;
   readonly nodePool: string | null;
   readonly decision: string | null;
 }
 
-/** By these a reader of the portal goes from a decision to its claims, and from a machine, which is named after its claim, back. */
+/**
+ * By these a reader of the portal goes from a decision to its claims, and from a machine, which is named after its
+ * claim, back.
+ */
 export function claimFacts({ metadata }: Pick<NodeClaim, 'metadata'>): ClaimFacts {
   return {
     claim: metadata.name,

@@ -6,7 +6,10 @@ import type { Labels, NodeClaim } from '../../kubernetes/manifest.ts';
 /** What a machine is, or is to be. */
 export type OfferingName = Pick<Offering, 'zone' | 'capacityType'> & { readonly instanceType: string };
 
-/** The labels of a claim with such a machine, of which `own` are its own. Of a size that is not in `types` all but the offering is unknown. */
+/**
+ * The labels of a claim with such a machine, of which `own` are its own. Of a size that is not in `types` all but the
+ * offering is unknown.
+ */
 export function labelsWith(types: ReadonlyArray<InstanceType>, offering: OfferingName, own: Labels): Labels {
   const type = types.find(({ name }) => name === offering.instanceType);
   return {
@@ -19,8 +22,8 @@ export function labelsWith(types: ReadonlyArray<InstanceType>, offering: Offerin
 }
 
 /**
- * The claim's labels without those that its creation put there because of what it was planned as: a launch as something else
- * has others.
+ * The claim's labels without those that its creation put there because of what it was planned as: a launch as something
+ * else has others.
  */
 export function ownLabels({ metadata }: NodeClaim, types: ReadonlyArray<InstanceType>): Labels {
   const { labels = {} } = metadata;

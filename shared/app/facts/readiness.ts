@@ -6,7 +6,9 @@ import { conditionOf } from './conditions.ts';
 /** The reason of a pool's condition `NodeClassReady` when it names a class that does not exist. */
 export const CLASS_NOT_FOUND = 'NodeClassNotFound';
 
-/** What the condition `Ready` of a pool or class says. `unjudged`: nobody has looked yet, which is no reason to refuse. */
+/**
+ * What the condition `Ready` of a pool or class says. `unjudged`: nobody has looked yet, which is no reason to refuse.
+ */
 export type Readiness =
   { readonly kind: 'ready' } | { readonly kind: 'refused'; readonly message: string } | { readonly kind: 'unjudged' };
 
@@ -18,15 +20,18 @@ export function readinessOf(conditions: ReadonlyArray<Condition> | undefined): R
   return { kind: 'unjudged' };
 }
 
-/** A pool or class that nobody has judged for so long will not be judged soon: something is wrong, and people are told. */
+/**
+ * A pool or class that nobody has judged for so long will not be judged soon: something is wrong, and people are told.
+ */
 const JUDGED_WITHIN_MS = 60_000;
 
 /** What is older than this was not made together with a class that is not there yet. */
 export const CLASS_COMES_WITHIN_MS = 5_000;
 
 /**
- * The pools of which it is not known yet whether they can have nodes, by name, with the end of that in milliseconds since the
- * epoch: they or their classes have just been made, or their class may still come, or came after they were judged without it.
+ * The pools of which it is not known yet whether they can have nodes, by name, with the end of that in milliseconds
+ * since the epoch: they or their classes have just been made, or their class may still come, or came after they were
+ * judged without it.
  */
 export function unjudgedPools(
   { nodePools, nodeClasses }: Pick<Snapshot, 'nodePools' | 'nodeClasses'>,

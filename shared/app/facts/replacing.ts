@@ -8,12 +8,16 @@ import { noticedAtMs } from './interrupted.ts';
 /** When a pod was created is told in whole seconds, rounded down. */
 const STEP_MS = 1_000;
 
-/** Successors come as soon as their predecessors are told, and those end within a notice. Their names are of no help once they have. */
+/**
+ * Successors come as soon as their predecessors are told, and those end within a notice. Their names are of no help
+ * once they have.
+ */
 const SUCCEEDED_WITHIN_MS = 30_000;
 
 /**
- * Says on a planned claim since when it is needed, where it takes pods of machines that Azure evicts, or pods that came right after:
- * the earliest of their notices. It is for measuring only, so that it does no harm where such a pod came for another reason.
+ * Says on a planned claim since when it is needed, where it takes pods of machines that Azure evicts, or pods that came
+ * right after: the earliest of their notices. It is for measuring only, so that it does no harm where such a pod came
+ * for another reason.
  */
 export function withNotices(snapshot: NoticedIn, planned: ReadonlyArray<PlannedClaim>): ReadonlyArray<PlannedClaim> {
   const ofPod = noticesByPod(snapshot);
@@ -30,7 +34,10 @@ export function withNotices(snapshot: NoticedIn, planned: ReadonlyArray<PlannedC
 
 type NoticedIn = Pick<Snapshot, 'nodeClaims' | 'pods'>;
 
-/** When the notice was acted on that drives a pod out, or most likely its predecessor, milliseconds since the epoch, by uid. */
+/**
+ * When the notice was acted on that drives a pod out, or most likely its predecessor, milliseconds since the epoch, by
+ * uid.
+ */
 function noticesByPod({ nodeClaims, pods }: NoticedIn): ReadonlyMap<string, number> {
   const noticed = new Map(
     nodeClaims.flatMap((claim) => {

@@ -14,9 +14,10 @@ export interface Followed {
 }
 
 /**
- * Moves objects along beside each other; none is kept from it by the failure of another, and in one process nobody else moves
- * the same one meanwhile. What the API server refuses to have written is told on the objects that it is about. In another that may happen: each write depends on what was read, so that one of them looks again.
- * Objects that must be looked at again at one time are asked for together. Throws RetryableError when that cannot be asked.
+ * Moves objects along beside each other; none is kept from it by the failure of another, and in one process nobody else
+ * moves the same one meanwhile. What the API server refuses to have written is told on the objects that it is about. In
+ * another that may happen: each write depends on what was read, so that one of them looks again. Objects that must be
+ * looked at again at one time are asked for together. Throws RetryableError when that cannot be asked.
  */
 export async function followAll(
   ports: Ports,
@@ -41,8 +42,8 @@ const DENIED_CLAIM_LOOK_MS = 10_000;
 const DENIED_LOOK_MS = 60_000;
 
 /**
- * Tells of it, and looks again at a known time, as for all else that is waited for: put off as a fault, each hint about the object, one a
- * minute by the sweep, would begin a chain of its own that never ends.
+ * Tells of it, and looks again at a known time, as for all else that is waited for: put off as a fault, each hint about
+ * the object, one a minute by the sweep, would begin a chain of its own that never ends.
  */
 async function denied(ports: Ports, { kind, name }: FollowedObject, { refusal }: RefusedError): Promise<FollowOutcome> {
   await tellDenied(ports, refusal, [{ kind, key: { name, namespace: null } }]);
@@ -76,9 +77,9 @@ async function lookAgain(ports: Ports, followed: ReadonlyArray<Followed>): Promi
 const LOOK_GRID_S = [900, 60, 30, 10, 5, 1] as const;
 
 /**
- * The second of the epoch to look at. Every hint about an object ends in a look, and every look in the next: on a grid as
- * coarse as the pause they meet, and the queue drops all but one that name the same. Else each hint would begin a chain of
- * its own.
+ * The second of the epoch to look at. Every hint about an object ends in a look, and every look in the next: on a grid
+ * as coarse as the pause they meet, and the queue drops all but one that name the same. Else each hint would begin a
+ * chain of its own.
  */
 function lookSecond(nowMs: number, atMs: number): number {
   const stepMs = 1000 * (LOOK_GRID_S.find((step) => step * 1000 <= atMs - nowMs) ?? 1);

@@ -50,15 +50,16 @@ const SHOWN_WITHIN_MS = 60_000;
 const SHOWN_LOOK_MS = 10_000;
 
 /**
- * Between looks at a VM whose node has not joined, at most. Each comes at three times the claim's age at the last one: Azure's
- * failures show early, a node that joins is told by the relay, and a boot costs three executions.
+ * Between looks at a VM whose node has not joined, at most. Each comes at three times the claim's age at the last one:
+ * Azure's failures show early, a node that joins is told by the relay, and a boot costs three executions.
  */
 const LOOK_MAX_MS = 60_000;
 
 /**
  * Moves one object along as far as it can go now. The hint only says where to look; whatever it finds done already it
- * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, the step
- * says so: see `followAll`. `podEventMs` is when a pod last came to or left the claim's node, for hints that are about that.
+ * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, the
+ * step says so: see `followAll`. `podEventMs` is when a pod last came to or left the claim's node, for hints that are
+ * about that.
  */
 export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedObject): Promise<FollowOutcome> {
   switch (kind) {
@@ -106,8 +107,9 @@ async function launchInTime(ports: Ports, claim: NodeClaim): Promise<FollowOutco
 }
 
 /**
- * Is what keeps the claim from being moved on waited for no more? A refusal for `refusedMs` from its creation. What fails for now, as where a
- * webhook is called for it and does not answer, is tried for some minutes longer than any wait of Karpenter's lasts; but it ends.
+ * Is what keeps the claim from being moved on waited for no more? A refusal for `refusedMs` from its creation. What
+ * fails for now, as where a webhook is called for it and does not answer, is tried for some minutes longer than any
+ * wait of Karpenter's lasts; but it ends.
  */
 function endsWait(ports: Ports, claim: NodeClaim, error: unknown, refusedMs: number): error is RetryableError {
   if (!(error instanceof RetryableError) || error instanceof LostRaceError) return false;
@@ -167,8 +169,8 @@ async function followJoined(
 }
 
 /**
- * Where a policy does not let us write the node or the claim, there is as long as for a node that does not join, and a little longer where that
- * fails: pods that were planned for it get another.
+ * Where a policy does not let us write the node or the claim, there is as long as for a node that does not join, and a
+ * little longer where that fails: pods that were planned for it get another.
  */
 async function joinInTime(
   ports: Ports,
@@ -185,8 +187,8 @@ async function joinInTime(
 }
 
 /**
- * Whether the node of a registered claim is only a name any more. One that is ready is not: Azure's list is wrong then, or late. As
- * Karpenter's garbage collection.
+ * Whether the node of a registered claim is only a name any more. One that is ready is not: Azure's list is wrong then,
+ * or late. As Karpenter's garbage collection.
  */
 async function hasLostMachine(ports: Ports, claim: NodeClaim, node: Node): Promise<boolean> {
   return !isReadyNode(node.status?.conditions) && (await observeOwn(ports, claim)).kind === 'gone';
@@ -219,9 +221,9 @@ async function followRegistered(
 }
 
 /**
- * Has the node been registered for as long as it may take to register, and not been ready in all that time? No pod that was planned for it
- * can run there, and plans count on its room: it is given up as one that never joined. A node that is ready and waits for a startup taint
- * is for an operator to fix, as in Karpenter.
+ * Has the node been registered for as long as it may take to register, and not been ready in all that time? No pod that
+ * was planned for it can run there, and plans count on its room: it is given up as one that never joined. A node that
+ * is ready and waits for a startup taint is for an operator to fix, as in Karpenter.
  */
 function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolean {
   if (isTrue(claim.status?.conditions, 'Initialized') || isReadyNode(status?.conditions)) return false;
@@ -231,8 +233,8 @@ function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolea
 }
 
 /**
- * Of a node that is kept for some. What it waits for is said where people look for it; but one that is to take pods from nodes
- * that go is in use before they come: those go when it is.
+ * Of a node that is kept for some. What it waits for is said where people look for it; but one that is to take pods
+ * from nodes that go is in use before they come: those go when it is.
  */
 async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<FollowOutcome> {
   const isUsed = await isForMovers(ports, draft.claim);
@@ -285,8 +287,8 @@ function hadNode({ status }: NodeClaim): boolean {
 }
 
 /**
- * The Node of a registered claim is no more, and its machine runs: a kubelet that starts again brings it back. It has as long as a new one,
- * from when it was first missed, and plans that count on its room as long.
+ * The Node of a registered claim is no more, and its machine runs: a kubelet that starts again brings it back. It has
+ * as long as a new one, from when it was first missed, and plans that count on its room as long.
  */
 async function awaitReturn(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const told = 'its node disappeared and did not return within 15 minutes';
@@ -295,15 +297,18 @@ async function awaitReturn(ports: Ports, claim: NodeClaim): Promise<FollowOutcom
   return { kind: 'wait', for: 'its node to come back', lookAgainMs: ports.now() + LOOK_MAX_MS };
 }
 
-/** Has a node of its own been missed for as long as a new one may take? The claim says so from when it was first missed. */
+/**
+ * Has a node of its own been missed for as long as a new one may take? The claim says so from when it was first missed.
+ */
 function isMissedTooLong(ports: Ports, claim: NodeClaim): boolean {
   const isSaid = !isTrue(claim.status?.conditions, 'Registered');
   return isSaid && ports.now() > transitionMs(claim, 'Registered') + REGISTRATION_TIMEOUT_MS;
 }
 
 /**
- * Says on the claim that its node is missed. True where that is refused, and has been for as long as a node may take: the claim says all that
- * time that it is registered, and this process remembers instead. Throws what refuses it until then.
+ * Says on the claim that its node is missed. True where that is refused, and has been for as long as a node may take:
+ * the claim says all that time that it is registered, and this process remembers instead. Throws what refuses it until
+ * then.
  */
 async function cannotSayMissed(ports: Ports, claim: NodeClaim, condition: ConditionChange): Promise<boolean> {
   try {
@@ -317,11 +322,17 @@ async function cannotSayMissed(ports: Ports, claim: NodeClaim, condition: Condit
 
 const MINUTE_MS = 60_000;
 
-/** Who is refused is looked at every ten seconds, and each minute by the sweep: a process that has just begun has seen less. */
+/**
+ * Who is refused is looked at every ten seconds, and each minute by the sweep: a process that has just begun has seen
+ * less.
+ */
 const LOOKED_BACK_MIN = 20;
 const MISSED_MIN = REGISTRATION_TIMEOUT_MS / MINUTE_MS;
 
-/** Has this process missed the claim's node in so many of the last minutes? A node that came back in between was not missed then. */
+/**
+ * Has this process missed the claim's node in so many of the last minutes? A node that came back in between was not
+ * missed then.
+ */
 function isMissedStill({ told, now }: Ports, { metadata: { name, uid = name } }: NodeClaim): boolean {
   const minute = Math.floor(now() / MINUTE_MS);
   const keyOf = (one: number): string => `missed/${uid}/${one}`;
@@ -394,7 +405,10 @@ async function lookAfter(ports: Ports, claim: NodeClaim, { state, isEquipped }: 
   if (ageMs > DIAGNOSIS_AFTER_MS) await ports.cloud.diagnose(claim.metadata.name);
 }
 
-/** A size whose machine did not become a node is passed over for so long: others may do better, and one try costs minutes. */
+/**
+ * A size whose machine did not become a node is passed over for so long: others may do better, and one try costs
+ * minutes.
+ */
 const BOOT_PAUSE_MS = 30 * 60_000;
 
 async function refuseSize(ports: Ports, machine: Machine, reason: string): Promise<void> {
@@ -403,7 +417,9 @@ async function refuseSize(ports: Ports, machine: Machine, reason: string): Promi
   await ports.catalogs.refuse([{ scope: 'size', offering, untilMs: ports.now() + BOOT_PAUSE_MS, reason }]);
 }
 
-/** The reason stays on the claim until its machine is gone, where it can be said there, and with its event for an hour. */
+/**
+ * The reason stays on the claim until its machine is gone, where it can be said there, and with its event for an hour.
+ */
 async function failBoot(ports: Ports, claim: NodeClaim, message: string): Promise<FollowOutcome> {
   const condition = { type: 'Registered', status: 'False', reason: 'NodeBootFailed', message } as const;
   const told = await alone(() => writeStatus(ports, claim, { conditions: [condition] }));
@@ -422,8 +438,9 @@ async function observeOwn(ports: Ports, claim: NodeClaim): Promise<ObservedMachi
 }
 
 /**
- * A Node of our claim's name on another machine, or on none that it says: not touched, and reported. A claim without a machine of its own
- * goes, and so does one whose node does not say within the time to register that it is on its machine.
+ * A Node of our claim's name on another machine, or on none that it says: not touched, and reported. A claim without a
+ * machine of its own goes, and so does one whose node does not say within the time to register that it is on its
+ * machine.
  */
 async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome> {
   if ((await observeOwn(ports, claim)).kind === 'gone') {

@@ -7,9 +7,9 @@ import type { Crowd, Decision } from '../../ports/store.ts';
 import { shapeDigest } from './heirs.ts';
 
 /**
- * Hosts that go are waited for by pods that spread over them for so long: as their claims have been deleted, or what replaces them has
- * joined. They drain, and their machines are removed. One that is there later may be there for hours and counts as any other, so that pods
- * get nodes of their own. Meanwhile nobody else may take their room.
+ * Hosts that go are waited for by pods that spread over them for so long: as their claims have been deleted, or what
+ * replaces them has joined. They drain, and their machines are removed. One that is there later may be there for hours
+ * and counts as any other, so that pods get nodes of their own. Meanwhile nobody else may take their room.
  */
 export const HELD_BACK_MS = 15 * 60_000;
 
@@ -23,8 +23,8 @@ export function goneSoon({ nodeClaims }: Pick<Snapshot, 'nodeClaims'>, nowMs: nu
 }
 
 /**
- * Claims that have come in place of such: by `annotation.decision`. Also once their nodes are open to all: pods that have just been let in by
- * the last node that went are seen waiting for a moment.
+ * Claims that have come in place of such: by `annotation.decision`. Also once their nodes are open to all: pods that
+ * have just been let in by the last node that went are seen waiting for a moment.
  */
 export function replacingSome({ nodeClaims }: Pick<Snapshot, 'nodeClaims'>, nowMs: number): ReadonlyArray<NodeClaim> {
   return nodeClaims.filter(({ metadata, status }) => {

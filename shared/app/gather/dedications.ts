@@ -5,9 +5,9 @@ import type { Decision } from '../../ports/store.ts';
 import type { RoomLeft } from './room-left.ts';
 
 /**
- * The value of the taint by which each claim's node is kept for its planned pods, in the order of the claims: its own name, or one
- * that several share whose pods are all alike. Such pods may have each other's places, so that whichever the scheduler
- * tries first takes the node that is ready first. `name` is the decision's. Null when none share.
+ * The value of the taint by which each claim's node is kept for its planned pods, in the order of the claims: its own
+ * name, or one that several share whose pods are all alike. Such pods may have each other's places, so that whichever
+ * the scheduler tries first takes the node that is ready first. `name` is the decision's. Null when none share.
  */
 export function sharedDedications(
   { pods }: Pick<Snapshot, 'pods'>,
@@ -51,9 +51,9 @@ export interface SharingClaim {
 }
 
 /**
- * Whose places are whose, now that some pods have come to nodes that others like them were planned for: those who still wait have the
- * places that are left, their own first. A node that takes fewer pods than were planned, or none, has as many places as `roomOn` says:
- * who has none there has one elsewhere, before anybody is planned again.
+ * Whose places are whose, now that some pods have come to nodes that others like them were planned for: those who still
+ * wait have the places that are left, their own first. A node that takes fewer pods than were planned, or none, has as
+ * many places as `roomOn` says: who has none there has one elsewhere, before anybody is planned again.
  */
 export function sharedPlaces(
   { pods }: Pick<Snapshot, 'pods'>,

@@ -3,8 +3,8 @@ import type { NodePool } from '../../kubernetes/manifest.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
 
 /**
- * What NodePools say by annotation that an eviction costs, by name, in milliseconds. A pool that says nothing is not in it;
- * neither is one whose statement has a mistake, which is not ready.
+ * What NodePools say by annotation that an eviction costs, by name, in milliseconds. A pool that says nothing is not in
+ * it; neither is one whose statement has a mistake, which is not ready.
  */
 export function evictionCosts(nodePools: ReadonlyArray<NodePool>): ProvisioningInput['evictionCostMs'] {
   return new Map(

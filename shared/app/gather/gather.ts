@@ -35,8 +35,9 @@ import { readSnapshot } from './read-snapshot.ts';
 import { roomLeft } from './room-left.ts';
 
 /**
- * How long after its registration a claim's planned pods stay with it. The scheduler binds them within seconds; until the
- * snapshot shows it, planning them again could open a claim for pods that have one. Karpenter holds nominations for 20 s.
+ * How long after its registration a claim's planned pods stay with it. The scheduler binds them within seconds; until
+ * the snapshot shows it, planning them again could open a claim for pods that have one. Karpenter holds nominations for
+ * 20 s.
  */
 export const SETTLING_MS = 20_000;
 
@@ -47,9 +48,14 @@ export interface Gathered {
   readonly ledger: LedgerState;
   /** What nodes publish, where that is not what was last remembered of them; null where it is. */
   readonly newDevices: DeviceTemplates | null;
-  /** Claims whose nodes are kept for pods that have moved, with the successors that wait: they are still to be let in. */
+  /**
+   * Claims whose nodes are kept for pods that have moved, with the successors that wait: they are still to be let in.
+   */
   readonly heirs: ReadonlyMap<string, ReadonlyArray<string>>;
-  /** Nodes in use that are kept so, by name, where everybody that they are kept for is known: what plans find free there is. */
+  /**
+   * Nodes in use that are kept so, by name, where everybody that they are kept for is known: what plans find free there
+   * is.
+   */
   readonly kept: ReadonlyMap<string, KeptNode>;
 }
 
@@ -82,7 +88,9 @@ export async function gatherFrom(ports: Ports, ledger: LedgerState, published: S
   return { snapshot, input: crowds.size === 0 ? known : { ...known, crowds }, ledger, newDevices, heirs, kept };
 }
 
-/** A pool whose NodeClaims a policy denies is none to plan with until they are tried again: its pods may have another. */
+/**
+ * A pool whose NodeClaims a policy denies is none to plan with until they are tried again: its pods may have another.
+ */
 function unlessDenied(ports: Ports, pool: NodePool): NodePool {
   if (!isDeniedStill(ports, 'NodePool', pool)) return pool;
   const conditions = pool.status?.conditions ?? [];
@@ -109,8 +117,8 @@ async function deviceSupport(
 
 /**
  * The relay may not have seen the claims of the last decision yet; deciding without them would launch twice. Resource
- * versions of one kind grow with time, which tells whether it has. When it has not, the claims are read from the source; and before the first
- * decision, as there may have been others whose Lease somebody has deleted.
+ * versions of one kind grow with time, which tells whether it has. When it has not, the claims are read from the
+ * source; and before the first decision, as there may have been others whose Lease somebody has deleted.
  */
 async function withNewestClaims(ports: Ports, snapshot: Snapshot, ledger: LedgerState): Promise<Snapshot> {
   const { claimsResourceVersion: decided } = ledger;
@@ -181,7 +189,9 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds, shut };
 }
 
-/** Where the node is in use, and kept for pods that move; or cannot be opened, as a policy does not let it be written. */
+/**
+ * Where the node is in use, and kept for pods that move; or cannot be opened, as a policy does not let it be written.
+ */
 function noteKept(
   kept: Map<string, KeptNode>,
   node: Node | null,
@@ -223,7 +233,9 @@ export function toNodeClass(reduced: Snapshot['nodeClasses'][number]): NodeClass
   return reduced as NodeClass;
 }
 
-/** Instance types per pool. Pools that share a node class share the list; a pool whose class is not ready is left out. */
+/**
+ * Instance types per pool. Pools that share a node class share the list; a pool whose class is not ready is left out.
+ */
 async function readCatalog(
   ports: Ports,
   { nodePools, nodeClasses }: Pick<Snapshot, 'nodePools' | 'nodeClasses'>,

@@ -6,8 +6,8 @@ import { nodeNameOf } from '../facts/node-name.ts';
 import type { PlannedPod } from './planned-pods.ts';
 
 /**
- * The pods among `uids` that run somewhere else when they are planned for, and have an owner: they do not come themselves, their
- * successors do.
+ * The pods among `uids` that run somewhere else when they are planned for, and have an owner: they do not come
+ * themselves, their successors do.
  */
 export function moversAmong({ pods, shapes, owners }: Snapshot, uids: ReadonlySet<string>): ReadonlyArray<Mover> {
   const known = new Set(owners.map(({ uid }) => uid));
@@ -26,7 +26,10 @@ export function moversOf(decision: Decision | null, claim: string): ReadonlyArra
   return (decision?.movers ?? []).filter(({ uid }) => own.has(uid));
 }
 
-/** Everybody whom a claim of the decision was made for: where such a pod waits itself, it has room of its own and is nobody's successor. */
+/**
+ * Everybody whom a claim of the decision was made for: where such a pod waits itself, it has room of its own and is
+ * nobody's successor.
+ */
 export function plannedIn(decision: Decision | null): ReadonlyArray<string> {
   return (decision?.plan.claims ?? []).flatMap(({ pods }) => pods.map(({ uid }) => uid));
 }
@@ -35,7 +38,10 @@ export function plannedIn(decision: Decision | null): ReadonlyArray<string> {
 export interface Heirs {
   /** They wait for a node, and may have their predecessors' room. */
   readonly waiting: ReadonlyArray<PlannedPod>;
-  /** How many predecessors are on a node that goes, or have gone and have no successor yet, while their owner wants another pod. */
+  /**
+   * How many predecessors are on a node that goes, or have gone and have no successor yet, while their owner wants
+   * another pod.
+   */
   readonly awaited: number;
   /** How many of these have ended: no plan has their successors yet. */
   readonly unborn: number;
@@ -45,8 +51,9 @@ export interface Heirs {
 type Present = Pick<Snapshot, 'pods' | 'shapes' | 'owners' | 'nodes' | 'nodeClaims'>;
 
 /**
- * The successors of movers: pods of the same owner and shape, which wait or have come to the node already. Each takes the place of
- * one. `taken`: uids of pods that are nobody's successors (`plannedIn`), or another's; those found are added.
+ * The successors of movers: pods of the same owner and shape, which wait or have come to the node already. Each takes
+ * the place of one. `taken`: uids of pods that are nobody's successors (`plannedIn`), or another's; those found are
+ * added.
  */
 export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Present, taken: Set<string>): Heirs {
   if (movers.length === 0) return { waiting: [], awaited: 0, unborn: 0 };

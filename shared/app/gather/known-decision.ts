@@ -6,8 +6,8 @@ import type { Ports } from '../ports/ports.ts';
 const TOLD_EVERY_MS = 60 * 60_000;
 
 /**
- * The record of a decision; null where it is gone, or can be read by nobody, which a line in the log tells: its claims are then as those
- * that no decision made.
+ * The record of a decision; null where it is gone, or can be read by nobody, which a line in the log tells: its claims
+ * are then as those that no decision made.
  */
 export async function knownDecision(
   ports: Pick<Ports, 'decisions' | 'told' | 'now' | 'log'>,

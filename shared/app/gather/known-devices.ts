@@ -13,8 +13,8 @@ export interface KnownDevices {
 }
 
 /**
- * What nodes that are there publish is believed first: a promise that a node did not keep is not made again. Then what is
- * stated of a pool, and last what nodes published that are gone.
+ * What nodes that are there publish is believed first: a promise that a node did not keep is not made again. Then what
+ * is stated of a pool, and last what nodes published that are gone.
  */
 export function knownDevices(
   cluster: Pick<Cluster, 'nodes' | 'nodePools' | 'resourceSlices'>,

@@ -3,8 +3,8 @@ import type { DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 
 /**
- * What NodePools say by annotation that moving a pod costs, by name, as a share. A pool that says nothing is not in it; neither
- * is one whose statement has a mistake, which is not ready.
+ * What NodePools say by annotation that moving a pod costs, by name, as a share. A pool that says nothing is not in it;
+ * neither is one whose statement has a mistake, which is not ready.
  */
 export function moveCosts(nodePools: ReadonlyArray<NodePool>): DisruptionPolicy['moveCostOf'] {
   return new Map(

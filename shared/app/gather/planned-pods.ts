@@ -35,7 +35,10 @@ export interface Dedication {
   readonly value: string;
   /** The pods that the claim was made for; none when no decision made it. */
   readonly pods: ReadonlyArray<PlannedPod>;
-  /** The decision several of whose claims share it: then as many as `pods` take the place, whichever of them. Null: its own. */
+  /**
+   * The decision several of whose claims share it: then as many as `pods` take the place, whichever of them. Null: its
+   * own.
+   */
   readonly sharedIn: Decision | null;
 }
 
@@ -48,7 +51,10 @@ export async function dedicationOf(ports: Ports, claim: NodeClaim): Promise<Dedi
   return { value, pods, sharedIn: value === name ? null : decision };
 }
 
-/** Up to so many pods are asked one by one whether they have come: a list of a node's pods costs as much as five answers. */
+/**
+ * Up to so many pods are asked one by one whether they have come: a list of a node's pods costs as much as five
+ * answers.
+ */
 const ASKED_MAX = 5;
 
 /** As `letIn`, of those that have not come to the node yet. */
@@ -67,7 +73,10 @@ export async function letMissingIn(
   return letIn(ports, claim, nodeName, { ...dedication, pods: missing });
 }
 
-/** As many of those who wait as have not come yet, those first that the node was made for: each place is anybody's of them. */
+/**
+ * As many of those who wait as have not come yet, those first that the node was made for: each place is anybody's of
+ * them.
+ */
 async function letMatesIn(
   ports: Ports,
   claim: NodeClaim,
@@ -99,9 +108,9 @@ async function letMatesIn(
 const MATES_ASKED_MAX = 8;
 
 /**
- * Lets those pods of a dedication that still wait pass it, by a toleration of exactly that taint, and
- * returns them. A pod that must not be changed (a policy or our rights forbid it) is nominated and not returned: nothing
- * is gained by keeping room that it cannot take. Doing it twice changes nothing.
+ * Lets those pods of a dedication that still wait pass it, by a toleration of exactly that taint, and returns them. A
+ * pod that must not be changed (a policy or our rights forbid it) is nominated and not returned: nothing is gained by
+ * keeping room that it cannot take. Doing it twice changes nothing.
  */
 export async function letIn(
   ports: Ports,
@@ -130,7 +139,9 @@ interface Entered {
   readonly refused: ReadonlyArray<PlannedPod>;
 }
 
-/** As `letIn`, and nominates nobody: who is kept out of a node that is not opened for it would be planned for no more. */
+/**
+ * As `letIn`, and nominates nobody: who is kept out of a node that is not opened for it would be planned for no more.
+ */
 export async function enter(
   ports: Ports,
   claim: NodeClaim,
@@ -155,8 +166,9 @@ export async function enter(
 }
 
 /**
- * The claim's pods of a shared dedication may pass it as soon as its machine is on the way: whichever the scheduler tries next takes
- * the first node that is ready. Those of one that is not shared are let in with the node's registration.
+ * The claim's pods of a shared dedication may pass it as soon as its machine is on the way: whichever the scheduler
+ * tries next takes the first node that is ready. Those of one that is not shared are let in with the node's
+ * registration.
  */
 export async function letMatesInEarly(ports: Ports, claim: NodeClaim): Promise<void> {
   if (!ports.dedicatesNodes) return;
@@ -169,7 +181,9 @@ export function dedicatedAs(value: string): Taint {
   return { ...taint.dedicated, value };
 }
 
-/** `waits`: it may come, and has not been bound; `placed`: it needs the room no more; `refused`: it may not be changed. */
+/**
+ * `waits`: it may come, and has not been bound; `placed`: it needs the room no more; `refused`: it may not be changed.
+ */
 type Entry =
   { readonly kind: 'waits' } | { readonly kind: 'placed' } | { readonly kind: 'refused'; readonly why: string };
 
@@ -199,7 +213,9 @@ async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod):
   return { kind: 'waits' };
 }
 
-/** The scheduler writes a pod's status, and other nodes let the same pod in; losing five times in a row is not chance. */
+/**
+ * The scheduler writes a pod's status, and other nodes let the same pod in; losing five times in a row is not chance.
+ */
 const ATTEMPTS_MAX = 5;
 
 /** Is the pod the one that was planned for, with no node yet, and to stay? */
@@ -213,14 +229,18 @@ function isSame(a: Toleration, b: Toleration): boolean {
 }
 
 /**
- * Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there, and one that may
- * not be written, as where a webhook fails for its namespace, keeps the node from none of the others.
+ * Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left
+ * there, and one that may not be written, as where a webhook fails for its namespace, keeps the node from none of the
+ * others.
  */
 export async function nominate(ports: Ports, nodeName: string, planned: ReadonlyArray<PlannedPod>): Promise<void> {
   await eachAlone(planned, PODS_AT_ONCE, (pod) => nominateOne(ports, nodeName, pod));
 }
 
-/** Revokes what `nominate` has said of those that still wait: the node is not opened after all, and pods that are nominated are not planned for. */
+/**
+ * Revokes what `nominate` has said of those that still wait: the node is not opened after all, and pods that are
+ * nominated are not planned for.
+ */
 export async function nominateNoMore(
   ports: Ports,
   nodeName: string,

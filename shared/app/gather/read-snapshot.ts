@@ -7,9 +7,9 @@ import type { Ports } from '../ports/ports.ts';
 export const RELAY_SILENCE_MS = 45_000;
 
 /**
- * The newest image of the cluster. With `mayList` from the API server itself when the relay is silent, or what it has published cannot be
- * read; without it, what cannot be read is thrown, and of a silent relay there is none: what a dead relay saw last may be an hour old,
- * and hints for later still come. The sweep lists within a minute.
+ * The newest image of the cluster. With `mayList` from the API server itself when the relay is silent, or what it has
+ * published cannot be read; without it, what cannot be read is thrown, and of a silent relay there is none: what a dead
+ * relay saw last may be an hour old, and hints for later still come. The sweep lists within a minute.
  */
 export async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snapshot | null> {
   const [published, heartbeatMs] = await Promise.all([
@@ -31,8 +31,8 @@ export async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snap
 }
 
 /**
- * A sign of life of the relay, milliseconds since the epoch; 0 where nobody can say. By the relay's own clock, or the storage's: one that is
- * ahead would keep us from listing for as long after its death.
+ * A sign of life of the relay, milliseconds since the epoch; 0 where nobody can say. By the relay's own clock, or the
+ * storage's: one that is ahead would keep us from listing for as long after its death.
  */
 function heardAtMs(toldMs: number, nowMs: number): number {
   return toldMs > nowMs + RELAY_SILENCE_MS ? 0 : toldMs;

@@ -6,12 +6,15 @@ import type { Node } from '../../kubernetes/manifest.ts';
 import { parseAmounts } from '../../kubernetes/text/quantity.ts';
 import { isTrue } from '../facts/conditions.ts';
 
-/** How many more pods of a shape a node can take. Infinite where that cannot be told yet, as of a node that has not joined. */
+/**
+ * How many more pods of a shape a node can take. Infinite where that cannot be told yet, as of a node that has not
+ * joined.
+ */
 export type RoomLeft = (node: string, shape: number) => number;
 
 /**
- * The room on the nodes called `names`: what they have beside the pods that are there. None where they take no pods any more, as they are
- * leaving, or were in use and are not ready. What a node does not report yet is as it was planned.
+ * The room on the nodes called `names`: what they have beside the pods that are there. None where they take no pods any
+ * more, as they are leaving, or were in use and are not ready. What a node does not report yet is as it was planned.
  */
 export function roomLeft(
   { nodes, pods, shapes }: Pick<Snapshot, 'nodes' | 'pods' | 'shapes'>,

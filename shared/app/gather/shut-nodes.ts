@@ -15,8 +15,9 @@ export function isShut({ status }: NodeClaim): boolean {
 const SHUT_MS = 3 * 60_000;
 
 /**
- * The nodes, by name, that are kept and may not be written, for which somebody has waited as long who may not pass, and nobody who may: then
- * they may not be written either, and have no place there. They are planned for as if there were no such node.
+ * The nodes, by name, that are kept and may not be written, for which somebody has waited as long who may not pass, and
+ * nobody who may: then they may not be written either, and have no place there. They are planned for as if there were
+ * no such node.
  */
 export function shutNodes(snapshot: Snapshot, nodes: ReadonlyMap<string, Node>, nowMs: number): ReadonlySet<string> {
   const isOld = (claim: NodeClaim): boolean => {

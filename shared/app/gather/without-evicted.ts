@@ -4,8 +4,8 @@ import type { Catalog, InstanceType } from '../../core/model/catalog.ts';
 import { evictedAmong } from '../facts/interrupted.ts';
 
 /**
- * The catalog without the very spot offerings that are being evicted now. The memory that all instances share has them for
- * longer, where it could be written.
+ * The catalog without the very spot offerings that are being evicted now. The memory that all instances share has them
+ * for longer, where it could be written.
  */
 export function withoutEvicted(catalog: Catalog, { nodeClaims }: Pick<Snapshot, 'nodeClaims'>, nowMs: number): Catalog {
   const evicted = new Set(

@@ -55,15 +55,19 @@ function mayAwait(deadlineMs: number, nowMs: number): boolean {
 /** Objects told of at once. */
 const TOLD_AT_ONCE = 8;
 
-/** To tell the pods of a node takes a second; whoever dies meanwhile is followed by the same notice, or another, so much later. */
+/**
+ * To tell the pods of a node takes a second; whoever dies meanwhile is followed by the same notice, or another, so much
+ * later.
+ */
 const AT_IT_MS = 5_000;
 
 /**
- * Closes the node, gives its claim up by the deadline, and tells its pods to go unless there is time for their replacement
- * first. Nothing of it waits for a plan, a Lease, Azure or a statistic, and what is refused of one step stops none of the others; where the
- * claim could not be given up that is thrown at the end, so that the notice is acted on again, as it is a little later where another
- * execution is at it. Null where nothing is left to give up. Repeating it is harmless. It is done `inTurn`: of many nodes each is closed
- * and its pods are told before the next, and people are told of all of them last. An earlier deadline that the claim has stays.
+ * Closes the node, gives its claim up by the deadline, and tells its pods to go unless there is time for their
+ * replacement first. Nothing of it waits for a plan, a Lease, Azure or a statistic, and what is refused of one step
+ * stops none of the others; where the claim could not be given up that is thrown at the end, so that the notice is
+ * acted on again, as it is a little later where another execution is at it. Null where nothing is left to give up.
+ * Repeating it is harmless. It is done `inTurn`: of many nodes each is closed and its pods are told before the next,
+ * and people are told of all of them last. An earlier deadline that the claim has stays.
  */
 export async function giveUpNode(
   ports: Ports,
@@ -77,7 +81,8 @@ export async function giveUpNode(
   if (stamp.kind === 'gone') return null;
   if (stamp.kind === 'left') throw otherIsAtIt(claim);
   await inTurn(async () => {
-    // After the pods: from then on `follow` drains, too, and would tell those anew that it sees before they are on their way.
+    // After the pods: from then on `follow` drains, too, and would tell those anew that it sees before they are on
+    // their way.
     const given = stamp.kind === 'failed' ? stamp : await orFailure(() => deleteClaim(ports, claim));
     await hintOthers(ports, claim, leave);
     await told?.tellPeople();

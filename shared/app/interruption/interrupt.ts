@@ -14,7 +14,9 @@ import { deadlineOf, isPreempted } from '../facts/interrupted.ts';
 export type InterruptOutcome =
   /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */
   | { readonly kind: 'ignored'; readonly why: string }
-  /** Hearsay that Azure and the node do not confirm, or of a claim that is on its way in or out: `follow` looks at it. */
+  /**
+   * Hearsay that Azure and the node do not confirm, or of a claim that is on its way in or out: `follow` looks at it.
+   */
   | { readonly kind: 'looked'; readonly claim: string }
   /** Its node takes no more pods, and its pods are on their way. What replaces it is provisioning's to plan. */
   | ({ readonly kind: 'given-up'; readonly claim: string } & GivenUp);
@@ -32,21 +34,26 @@ const ENDS_SERVICE: ReadonlySet<SignalHint['event']> = new Set([
 /** Used when the notice names no time: spot's shortest notice. */
 const SHORTEST_NOTICE_MS = 30_000;
 
-/** A time that has passed, or nearly, says that the notice came late: pods have this long to end, as long as it lasts. */
+/**
+ * A time that has passed, or nearly, says that the notice came late: pods have this long to end, as long as it lasts.
+ */
 const LATEST_MS = 10_000;
 
-/** A notice of what should have happened so long ago came late, and what it was about has passed: it is news no more. */
+/**
+ * A notice of what should have happened so long ago came late, and what it was about has passed: it is news no more.
+ */
 const STALE_MS = 2 * 60_000;
 
 /** Kubernetes notices within so long that a kubelet has stopped. */
 const KUBELET_LOST_MS = 60_000;
 
 /**
- * Acts on the notice that a machine goes: its node is closed and given up, and its pods are told, each notice by itself and with
- * nothing else to wait for. What replaces it is planned by `provision`, for all that are noticed together. The same notice
- * again, or for a machine nobody knows, changes nothing. Of hearsay (`unlessThere`, and what comes minutes late) Azure and the node are
- * asked first. `receivedMs`: when the notice reached the app, milliseconds since the epoch. `inTurn`: one for all notices that come
- * together, so that every step is done for all of them before the next is for the first.
+ * Acts on the notice that a machine goes: its node is closed and given up, and its pods are told, each notice by itself
+ * and with nothing else to wait for. What replaces it is planned by `provision`, for all that are noticed together. The
+ * same notice again, or for a machine nobody knows, changes nothing. Of hearsay (`unlessThere`, and what comes minutes
+ * late) Azure and the node are asked first. `receivedMs`: when the notice reached the app, milliseconds since the
+ * epoch. `inTurn`: one for all notices that come together, so that every step is done for all of them before the next
+ * is for the first.
  */
 export async function interrupt(
   ports: Ports,
@@ -119,7 +126,9 @@ function tellOf(
   });
 }
 
-/** Is it being removed already, and by no later than that? A drain that may take its time has to learn that it may not. */
+/**
+ * Is it being removed already, and by no later than that? A drain that may take its time has to learn that it may not.
+ */
 function isLeavingBy(claim: NodeClaim, deadlineMs: number): boolean {
   return claim.metadata.deletionTimestamp !== undefined && (deadlineOf(claim) ?? Infinity) <= deadlineMs;
 }
@@ -136,8 +145,8 @@ function isHearsay({ event, unlessThere, notBeforeMs, noticedMs }: SignalHint, n
 }
 
 /**
- * Whether Azure has taken from the claim what it had given. A launch under way, and a removal, see to that themselves. While its node
- * is ready it is not gone, whatever Azure answers: one wrong answer then removes nothing that works.
+ * Whether Azure has taken from the claim what it had given. A launch under way, and a removal, see to that themselves.
+ * While its node is ready it is not gone, whatever Azure answers: one wrong answer then removes nothing that works.
  */
 async function isGone(ports: Ports, claim: NodeClaim): Promise<boolean> {
   const { metadata, status } = claim;
@@ -146,7 +155,9 @@ async function isGone(ports: Ports, claim: NodeClaim): Promise<boolean> {
   return !isReadyNode(node?.status?.conditions) && (await ports.cloud.observe(metadata.name)).kind === 'gone';
 }
 
-/** At once, and again when a kubelet that has stopped is known to have: of what is gone in truth nothing else may tell. */
+/**
+ * At once, and again when a kubelet that has stopped is known to have: of what is gone in truth nothing else may tell.
+ */
 async function look(ports: Ports, { metadata }: NodeClaim, { event, eventId }: SignalHint): Promise<InterruptOutcome> {
   const { name, deletionTimestamp } = metadata;
   const nowMs = ports.now();

@@ -5,8 +5,9 @@ import type { Ports } from '../ports/ports.ts';
 import { isInterrupted } from '../facts/interrupted.ts';
 
 /**
- * The snapshot with claims that say why their nodes are closed. A notice closes the node and writes to its claim at the same moment, and an
- * image may show the one and not yet the other: a plan from it could buy the very offering that is being evicted.
+ * The snapshot with claims that say why their nodes are closed. A notice closes the node and writes to its claim at the
+ * same moment, and an image may show the one and not yet the other: a plan from it could buy the very offering that is
+ * being evicted.
  */
 export async function withKnownReasons(ports: Pick<Ports, 'kubernetes'>, snapshot: Snapshot): Promise<Snapshot> {
   const isUnexplained = candidatesOf(snapshot).some(

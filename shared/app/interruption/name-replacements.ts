@@ -17,9 +17,9 @@ import { orRefused } from '../claims/or-refused.ts';
 const TOLD_AT_ONCE = 16;
 
 /**
- * Tells the claims whose pods wait for it which claims are made for them: those of this plan, called `claimNames`, and those on
- * their way that it counts on. Where there are none, their pods have room and go. What cannot be written now is
- * not waited for: the pods go when the time for it is over.
+ * Tells the claims whose pods wait for it which claims are made for them: those of this plan, called `claimNames`, and
+ * those on their way that it counts on. Where there are none, their pods have room and go. What cannot be written now
+ * is not waited for: the pods go when the time for it is over.
  */
 export async function nameReplacements(
   ports: Ports,

@@ -15,7 +15,10 @@ import type { Ports } from '../ports/ports.ts';
 /** While a storm lasts each eviction moves its end; one event in so long tells of it. */
 const TOLD_EVERY_MS = 30 * 60_000;
 
-/** Machines are on their way out for minutes, and are noted by the first look at them of each process. Longer than they count. */
+/**
+ * Machines are on their way out for minutes, and are noted by the first look at them of each process. Longer than they
+ * count.
+ */
 const NOTED_AGAIN_MS = 2 * EVICTION_COUNTS_MS;
 
 /** What could not be written is tried again after so long, so that not every look of a storm waits for it. */
@@ -25,9 +28,9 @@ const UNWRITTEN_AGAIN_MS = 10_000;
 const WRITING_MAX_MS = 2_000;
 
 /**
- * Where spot capacity was just evicted, new spot capacity would go the same way: its offering is avoided for a while, and where many
- * go at once, others are preferred to all that is like it. One write for all that the snapshot shows, before plans are made from it;
- * where it fails or takes too long, plans go on without, and the next look tries again.
+ * Where spot capacity was just evicted, new spot capacity would go the same way: its offering is avoided for a while,
+ * and where many go at once, others are preferred to all that is like it. One write for all that the snapshot shows,
+ * before plans are made from it; where it fails or takes too long, plans go on without, and the next look tries again.
  */
 export async function noteEvictions(ports: Ports, snapshot: Pick<Snapshot, 'nodeClaims' | 'nodePools'>): Promise<void> {
   const claims = evictedAmong(snapshot.nodeClaims, ports.now()).filter(
@@ -89,7 +92,10 @@ function evictedMachine(claim: NodeClaim, { nodeClaims }: Pick<Snapshot, 'nodeCl
   return [{ claim: claim.metadata.name, ...place, spotInZone }];
 }
 
-/** Says in the log, and on the NodePools of the machines, what counts as more and until when: why their replacements are something else. */
+/**
+ * Says in the log, and on the NodePools of the machines, what counts as more and until when: why their replacements are
+ * something else.
+ */
 export async function tellStorms(
   ports: Ports,
   claims: ReadonlyArray<NodeClaim>,

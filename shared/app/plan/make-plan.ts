@@ -21,8 +21,8 @@ export interface MadePlan {
 export type Look = Omit<MadePlan, 'plan' | 'refused'> & { readonly plan: Pick<Plan, 'left'> };
 
 /**
- * Plans `input` and has the plan audited, with an eye on the clock. A plan that breaks its own rules is a bug of ours: it is logged with
- * what is wrong, and what takes its place does without what the findings name.
+ * Plans `input` and has the plan audited, with an eye on the clock. A plan that breaks its own rules is a bug of ours:
+ * it is logged with what is wrong, and what takes its place does without what the findings name.
  */
 export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningInput): MadePlan {
   const beganMs = ports.now();

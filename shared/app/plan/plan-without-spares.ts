@@ -6,7 +6,10 @@ import { isInterrupted } from '../facts/interrupted.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** What a plan was made from: an input with all nodes, and the names of nodes and claims that leave, `leavingNames` among them. */
+/**
+ * What a plan was made from: an input with all nodes, and the names of nodes and claims that leave, `leavingNames`
+ * among them.
+ */
 interface Leaving {
   readonly from: ProvisioningInput;
   readonly leaving: ReadonlyArray<string>;
@@ -15,9 +18,9 @@ interface Leaving {
 /**
  * The plan, or one in its place without what it has too much.
  *
- * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a replacement has
- * failed, or others took its room: the marks come off then, and whatever was launched for these pods would be too much. So they
- * are planned for as staying where they are.
+ * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a
+ * replacement has failed, or others took its room: the marks come off then, and whatever was launched for these pods
+ * would be too much. So they are planned for as staying where they are.
  */
 export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving }: Leaving): MadePlan {
   const { gathered } = made;

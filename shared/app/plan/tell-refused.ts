@@ -9,7 +9,10 @@ const TOLD_AT_ONCE = 8;
 /** The finding changes with each look at the same fault. */
 const TOLD_AGAIN_MS = 10 * 60_000;
 
-/** Tells the NodePools of a plan that its audit refused, where `kubectl describe nodepool` shows it. Their pods hear of it as pods that are left. */
+/**
+ * Tells the NodePools of a plan that its audit refused, where `kubectl describe nodepool` shows it. Their pods hear of
+ * it as pods that are left.
+ */
 export async function tellRefused(ports: Ports, { refused, gathered }: MadePlan): Promise<void> {
   if (refused === null) return;
   const [finding] = refused.findings;

@@ -20,8 +20,8 @@ export async function hintObjects(
 }
 
 /**
- * Asks for machines for NodeClaims that have just been created, at once or at `atMs` (since the epoch). Doing it twice within ten minutes is
- * doing it once.
+ * Asks for machines for NodeClaims that have just been created, at once or at `atMs` (since the epoch). Doing it twice
+ * within ten minutes is doing it once.
  */
 export async function hintLaunches(
   ports: Pick<Ports, 'cluster' | 'hints'>,

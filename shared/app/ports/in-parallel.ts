@@ -2,7 +2,8 @@ import { RetryableError, TerminalError } from '../../ports/errors.ts';
 
 /**
  * Runs `task` for each item, at most `limit` at a time, and returns the answers in the items' order. The first failure
- * is thrown, after the tasks already running have ended, so that no task is still running when the caller gets the error.
+ * is thrown, after the tasks already running have ended, so that no task is still running when the caller gets the
+ * error.
  */
 export async function inParallel<Item, Answer>(
   items: ReadonlyArray<Item>,
@@ -32,7 +33,10 @@ export type Settled<Answer> =
   | { readonly kind: 'done'; readonly answer: Answer }
   | { readonly kind: 'failed'; readonly error: RetryableError | TerminalError };
 
-/** As `inParallel` for items that have nothing to do with each other: what the outside answers for one keeps no other from its turn. */
+/**
+ * As `inParallel` for items that have nothing to do with each other: what the outside answers for one keeps no other
+ * from its turn.
+ */
 export async function eachAlone<Item, Answer>(
   items: ReadonlyArray<Item>,
   limit: number,

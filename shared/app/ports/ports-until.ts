@@ -2,14 +2,17 @@ import type { Ports } from './ports.ts';
 
 /** A moment at which all waiting is over. */
 export interface End {
-  /** Calls, and returns as the call does; once the end has come it throws a RetryableError, and so does each later one without calling. */
+  /**
+   * Calls, and returns as the call does; once the end has come it throws a RetryableError, and so does each later one
+   * without calling.
+   */
   before<Answer>(call: () => Promise<Answer>): Promise<Answer>;
 }
 
 /**
- * Ports that end with their execution: a caller that waits in one of them when `acting` ends gets an error, and nothing is asked of the outside
- * after it; hints about what was done, and what was not, may be sent until `telling` ends. What has been asked may still take
- * effect, as where an answer is lost.
+ * Ports that end with their execution: a caller that waits in one of them when `acting` ends gets an error, and nothing
+ * is asked of the outside after it; hints about what was done, and what was not, may be sent until `telling` ends. What
+ * has been asked may still take effect, as where an answer is lost.
  */
 export function portsUntil(ports: Ports, { acting, telling }: { readonly acting: End; readonly telling: End }): Ports {
   return {

@@ -3,15 +3,15 @@ import type { Plan } from '../../core/model/plan.ts';
 import { claimOfVm } from '../../contract/vm-name.ts';
 
 /**
- * Where this process's last plan put pods that no decision names: onto nodes that are on their way for others. While that holds, a
- * plan would say it again. Lost with the process, which costs a plan.
+ * Where this process's last plan put pods that no decision names: onto nodes that are on their way for others. While
+ * that holds, a plan would say it again. Lost with the process, which costs a plan.
  */
 export interface RecentPlaces {
   /** `generation`: the ledger's, once the plan has been carried out. */
   note(plan: Pick<Plan, 'nominations'>, generation: number): void;
   /**
-   * The uids of pods whose place is on a claim that is still in flight. None once anybody has decided anything: it may have
-   * taken the place.
+   * The uids of pods whose place is on a claim that is still in flight. None once anybody has decided anything: it may
+   * have taken the place.
    */
   promised(generation: number, inFlight: ReadonlyMap<string, InFlightClaim>): ReadonlyArray<string>;
 }

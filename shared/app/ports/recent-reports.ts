@@ -1,6 +1,6 @@
 /**
- * What this process has told lately, so that a timer does not tell it again. Lost with the process, which costs a request that the
- * API server refuses; see `publish`.
+ * What this process has told lately, so that a timer does not tell it again. Lost with the process, which costs a
+ * request that the API server refuses; see `publish`.
  */
 export interface RecentReports {
   /** True once per key and period; the period begins with the first question. */

@@ -5,8 +5,8 @@ import type { FollowOutcome } from './follow-outcome.ts';
 /** Lets each object be moved by one at a time, in this process; different objects beside each other. */
 export interface Turns {
   /**
-   * Runs `task` once nothing else moves the object here. One that has not begun yet serves all who come meanwhile, with the
-   * latest pod event that any of them tells.
+   * Runs `task` once nothing else moves the object here. One that has not begun yet serves all who come meanwhile, with
+   * the latest pod event that any of them tells.
    */
   take(object: FollowedObject, task: (object: FollowedObject) => Promise<FollowOutcome>): Promise<FollowOutcome>;
 }

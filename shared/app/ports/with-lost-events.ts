@@ -6,8 +6,8 @@ import type { Ports } from './ports.ts';
 const TOLD_EVERY_MS = 10 * 60_000;
 
 /**
- * An API server of which the log has events that could not be written: nothing waits for an event, and a person who misses it on an object finds it
- * there.
+ * An API server of which the log has events that could not be written: nothing waits for an event, and a person who
+ * misses it on an object finds it there.
  */
 export function withLostEvents(kubernetes: Kubernetes, ports: Pick<Ports, 'told' | 'now' | 'log'>): Kubernetes {
   const create = async <K extends Kind>(kind: K, object: object): Promise<CreateOutcome<Kinds[K]>> => {

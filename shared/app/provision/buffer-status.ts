@@ -23,7 +23,8 @@ type Status = NonNullable<CapacityBuffer['status']>;
 
 /**
  * Says on every CapacityBuffer what it asks for and whether the room is there, as a plan found it. As Karpenter
- * (karpenter-core.md §2.20). What already says so is not written; a buffer that has changed meanwhile has its next look.
+ * (karpenter-core.md §2.20). What already says so is not written; a buffer that has changed meanwhile has its next
+ * look.
  */
 export async function writeBufferStatuses(ports: Ports, input: ProvisioningInput, plan: Plan): Promise<void> {
   const nextOf = (buffer: CapacityBuffer): Status => bufferStatus(input.cluster, buffer, plan, ports.now());

@@ -11,8 +11,9 @@ const NODES_AT_ONCE = 4;
 const LET_IN_EVERY_MS = 60_000;
 
 /**
- * Pods that wait and that a plan sends to a node that is kept for others have room there beside all of those, as the plan has given each of them
- * theirs first. So they are let in at once: nothing else is bought for them, and the node may be kept for minutes.
+ * Pods that wait and that a plan sends to a node that is kept for others have room there beside all of those, as the
+ * plan has given each of them theirs first. So they are let in at once: nothing else is bought for them, and the node
+ * may be kept for minutes.
  */
 export async function letSpareIn(
   ports: Ports,
@@ -22,7 +23,8 @@ export async function letSpareIn(
   if (kept.size === 0 || !ports.dedicatesNodes) return;
   const waiting = new Set(snapshot.pods.flatMap(({ uid, nodeName }) => (nodeName === null ? [uid] : [])));
   const placed = new Set(nominations.flatMap((one) => one.pods.map(({ uid }) => uid)));
-  // Where pods are that this plan places nowhere: they stay, or nothing may evict them and they are planned for when it is time.
+  // Where pods are that this plan places nowhere: they stay, or nothing may evict them and they are planned for when it
+  // is time.
   const unplaced = new Map(
     snapshot.pods.flatMap(({ uid, nodeName, deleting }) =>
       nodeName === null || deleting || placed.has(uid) ? [] : [[uid, nodeName] as const],

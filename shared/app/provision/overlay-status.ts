@@ -14,8 +14,8 @@ const TYPE = 'ValidationSucceeded';
 
 /**
  * Says on every NodeOverlay whether it is valid and at odds with no other, by the pools and catalogs of one view. As
- * Karpenter (karpenter-core.md §1.4, §2.19). What already says so is not written; an overlay that has changed meanwhile has
- * its next look.
+ * Karpenter (karpenter-core.md §1.4, §2.19). What already says so is not written; an overlay that has changed meanwhile
+ * has its next look.
  */
 export async function writeOverlayStatuses(ports: Ports, { snapshot, input }: Gathered): Promise<void> {
   if (!input.policy.gates.nodeOverlay || snapshot.nodeOverlays.length === 0) return;

@@ -67,16 +67,19 @@ const LOST_PAUSE_MS = 250;
 /** After so long without a decision the function `launch` has no instance any more, where none waits. */
 const LAUNCH_SLEEPS_AFTER_MS = 60_000;
 
-/** More claims are left to `launch`, which has many instances: whoever launches keeps the cluster's other hints waiting for that long. */
+/**
+ * More claims are left to `launch`, which has many instances: whoever launches keeps the cluster's other hints waiting
+ * for that long.
+ */
 const LAUNCHED_HERE_MAX = 8;
 
 /** So long has whoever launches here; then `launch` hears of it, and does what is left. */
 const LAUNCHED_HERE_WITHIN_MS = 10_000;
 
 /**
- * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows reading
- * the API server itself when the relay is silent, which only the sweep does. `mayLaunch`: who looks is ready to launch what is decided
- * after a quiet time, so that the first pod does not wait until another function has woken.
+ * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows
+ * reading the API server itself when the relay is silent, which only the sweep does. `mayLaunch`: who looks is ready to
+ * launch what is decided after a quiet time, so that the first pod does not wait until another function has woken.
  */
 export async function provision(
   ports: Ports,
@@ -167,10 +170,10 @@ async function decide(ports: Ports, gathered: Gathered, isQuietNow: boolean): Pr
 }
 
 /**
- * Does every pod that waits have its place on a claim of an earlier decision, whether it was planned for it or beside those that
- * were? Then a plan would say so, and nothing else.
- * Whoever does not come to use the place is planned for again once the node has settled; on a node that is kept for others, at each
- * look, as they are let in by what a plan says.
+ * Does every pod that waits have its place on a claim of an earlier decision, whether it was planned for it or beside
+ * those that were? Then a plan would say so, and nothing else.
+ * Whoever does not come to use the place is planned for again once the node has settled; on a node that is kept for
+ * others, at each look, as they are let in by what a plan says.
  */
 function allArePromised(ports: Ports, { ledger, kept }: Gathered, { cluster, inFlight }: ProvisioningInput): boolean {
   const planned = [...inFlight.values()].flatMap(({ pods }) => pods);
@@ -209,7 +212,8 @@ async function carryOut(
   const isLaunchedHere = isQuietNow && plan.claims.length <= LAUNCHED_HERE_MAX;
   const launchesAtMs = isLaunchedHere ? ports.now() + LAUNCHED_HERE_WITHIN_MS : null;
   const { missing } = await execute(ports, committed.state, committed.decision, launchesAtMs);
-  // Pods whose claims are denied may go to another pool. Not at once: the snapshot is to know by then what the pool says of it.
+  // Pods whose claims are denied may go to another pool. Not at once: the snapshot is to know by then what the pool
+  // says of it.
   if (missing.size > 0) await wake(ports, ports.now() + DENIED_PAUSE_MS, 'claims-denied');
   await nameReplacements(ports, gathered, plan, committed.decision.claimNames);
   await writeBufferStatuses(ports, input, plan);

@@ -4,14 +4,18 @@ import { digest } from '../../contract/digest.ts';
 import type { Ports } from '../ports/ports.ts';
 import { tellWaitingPods } from './tell-waiting-pods.ts';
 
-/** While a refusal holds it is published again after this time: Karpenter's own `FailedScheduling` has the same five minutes. */
+/**
+ * While a refusal holds it is published again after this time: Karpenter's own `FailedScheduling` has the same five
+ * minutes.
+ */
 const AGAIN_MS = 5 * 60_000;
 
 /**
- * Publishes for each pod, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. Not
- * while it may turn out that one of the pools takes it: that is looked at again when the pool has been judged.
+ * Publishes for each pod, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in.
+ * Not while it may turn out that one of the pools takes it: that is looked at again when the pool has been judged.
  *
- * A refusal is never deleted. `Nominated` comes behind it when help is on its way; a refusal that holds again comes behind that.
+ * A refusal is never deleted. `Nominated` comes behind it when help is on its way; a refusal that holds again comes
+ * behind that.
  */
 export async function reportLeft(
   ports: Ports,

@@ -9,8 +9,9 @@ import { tellWaitingPods } from './tell-waiting-pods.ts';
 const NAMED_MAX = 3;
 
 /**
- * Tells pods that wait, though there is room for them on a node that is in use, for which nodes: their spread over hosts counts one that goes
- * for as long as it is there, and the scheduler says of it only that a spread forbids. Once an hour each.
+ * Tells pods that wait, though there is room for them on a node that is in use, for which nodes: their spread over
+ * hosts counts one that goes for as long as it is there, and the scheduler says of it only that a spread forbids. Once
+ * an hour each.
  */
 export async function tellHeldBack(
   ports: Ports,

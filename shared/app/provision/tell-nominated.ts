@@ -5,8 +5,9 @@ import { renderOffering } from '../../core/telling/cheaper/size-reason.ts';
 import { tellWaitingPods, type PodNews } from './tell-waiting-pods.ts';
 
 /**
- * Tells pods that wait where their place is, under Karpenter's reason and in its words, and what the node that comes for them is and costs: who
- * looks at a pod sees that help is on its way. `claimNames`: of the plan's claims, null for one that was not created.
+ * Tells pods that wait where their place is, under Karpenter's reason and in its words, and what the node that comes
+ * for them is and costs: who looks at a pod sees that help is on its way. `claimNames`: of the plan's claims, null for
+ * one that was not created.
  */
 export async function tellNominated(
   ports: Ports,

@@ -13,8 +13,8 @@ const TOLD_AT_ONCE = 8;
 const SIZES_MAX = 4;
 
 /**
- * Tells each NodePool what the last decision made of it: how many nodes of which sizes, for how many pods, at what cost. `claimNames`: of
- * the plan's claims, null for one that was not created.
+ * Tells each NodePool what the last decision made of it: how many nodes of which sizes, for how many pods, at what
+ * cost. `claimNames`: of the plan's claims, null for one that was not created.
  */
 export async function tellPools(
   ports: Ports,

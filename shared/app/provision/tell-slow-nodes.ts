@@ -10,8 +10,9 @@ import { tellWaitingPods } from './tell-waiting-pods.ts';
 const STARTED_MS = 10 * 60_000;
 
 /**
- * Tells pods whose place is on a node that has registered and does not come into use what that waits for. As in Karpenter the node is kept
- * and its room is counted on, for however long: who looks why a pod waits finds nothing else. Once an hour, whatever node it is.
+ * Tells pods whose place is on a node that has registered and does not come into use what that waits for. As in
+ * Karpenter the node is kept and its room is counted on, for however long: who looks why a pod waits finds nothing
+ * else. Once an hour, whatever node it is.
  */
 export async function tellSlowNodes(
   ports: Ports,

@@ -14,7 +14,10 @@ export interface PodNews extends Pick<EventNote, 'type' | 'reason' | 'message' |
   readonly key: string;
 }
 
-/** Publishes events about pods. Every look at pods that wait ends here: the events that are too many now follow with the next look. */
+/**
+ * Publishes events about pods. Every look at pods that wait ends here: the events that are too many now follow with the
+ * next look.
+ */
 export async function tellWaitingPods(
   ports: Pick<Ports, 'kubernetes' | 'now' | 'told'>,
   all: ReadonlyArray<PodNews>,

@@ -27,8 +27,8 @@ export interface Seen {
 }
 
 /**
- * Asks for a look at claims, pools and classes that are not at rest, in case what would have moved them got lost, and at a share of those
- * that are: a message about them may be lost as well. Returns how many.
+ * Asks for a look at claims, pools and classes that are not at rest, in case what would have moved them got lost, and
+ * at a share of those that are: a message about them may be lost as well. Returns how many.
  */
 export async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
   const nowMs = ports.now();
@@ -55,8 +55,9 @@ const MINUTE_MS = 60_000;
 const ROUND_MINUTES = 60;
 
 /**
- * Is it the object's turn? Nothing is remembered, so that any instance finds the same: its name says in which minute of the hour, and each
- * hour it is one minute earlier, so that a sweep that comes less often comes to all of them too, later.
+ * Is it the object's turn? Nothing is remembered, so that any instance finds the same: its name says in which minute of
+ * the hour, and each hour it is one minute earlier, so that a sweep that comes less often comes to all of them too,
+ * later.
  */
 function isItsTurn({ metadata: { name } }: Pick<NodeClaim, 'metadata'>, nowMs: number): boolean {
   const minute = Math.floor(nowMs / MINUTE_MS);
@@ -96,7 +97,9 @@ function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): Re
 /** How long after its time a node that may be consolidated is left to the look that was asked for then. */
 const OVERDUE_MS = 60_000;
 
-/** A node that may be consolidated for a while, and does not say so: the look that should have found it out was lost. */
+/**
+ * A node that may be consolidated for a while, and does not say so: the look that should have found it out was lost.
+ */
 function isOverdue(claim: NodeClaim, snapshot: Snapshot | null, nowMs: number): boolean {
   if (isTrue(claim.status?.conditions, 'Consolidatable')) return false;
   const pool = snapshot?.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
@@ -105,8 +108,8 @@ function isOverdue(claim: NodeClaim, snapshot: Snapshot | null, nowMs: number): 
 }
 
 /**
- * A node that is not what its pool and class ask for any more, and does not say so: the look that should have found it out was lost.
- * Sizes that are gone are left to the node's own looks, as the list of them is no part of a snapshot.
+ * A node that is not what its pool and class ask for any more, and does not say so: the look that should have found it
+ * out was lost. Sizes that are gone are left to the node's own looks, as the list of them is no part of a snapshot.
  */
 function isDriftUnseen(claim: NodeClaim, snapshot: Snapshot | null): boolean {
   if (snapshot === null || isTrue(claim.status?.conditions, 'Drifted')) return false;
@@ -128,8 +131,8 @@ function leftNodes({ claims, snapshot }: Seen): ReadonlyArray<string> {
 }
 
 /**
- * Something that has just moved will move again by itself. Each step is followed by the next within seconds, or by a look at
- * a known time.
+ * Something that has just moved will move again by itself. Each step is followed by the next within seconds, or by a
+ * look at a known time.
  */
 const STILL_MS = 20_000;
 
@@ -138,21 +141,27 @@ function isStalled(object: Followable, nowMs: number, node: Node | null = null):
   return !isAtRest(object, node) && nowMs >= lastChangeMs(object, nowMs) + STILL_MS;
 }
 
-/** By clocks that are right: what another says of the time to come would keep the object from being looked at until then. */
+/**
+ * By clocks that are right: what another says of the time to come would keep the object from being looked at until
+ * then.
+ */
 function lastChangeMs({ metadata, status }: Followable, nowMs: number): number {
   const transitions = (status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime);
   const times = [metadata.creationTimestamp, metadata.deletionTimestamp, ...transitions];
   return Math.max(0, ...times.map((time) => parsePast(time, nowMs) ?? 0));
 }
 
-/** A node that is kept for some is to be opened to all: in use as it is where it is kept for pods that move, nobody else says so. */
+/**
+ * A node that is kept for some is to be opened to all: in use as it is where it is kept for pods that move, nobody else
+ * says so.
+ */
 function isAtRest({ metadata, status }: Followable, node: Node | null): boolean {
   return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready') && !isDedicated(node);
 }
 
 /**
- * Stamped by another version of us. It is stamped again before anybody changes it: afterwards, claims would get the hash
- * of what they were not made from, and their drift would go unseen.
+ * Stamped by another version of us. It is stamped again before anybody changes it: afterwards, claims would get the
+ * hash of what they were not made from, and their drift would go unseen.
  */
 function isOutdated({ metadata }: Pick<NodeClaim, 'metadata'>, key: string, ours: string): boolean {
   const version = metadata.annotations?.[key];

@@ -19,9 +19,10 @@ const AT_ONCE = 5;
 const NOTICE_MS = 2 * 60_000;
 
 /**
- * Ends what somebody has begun and died over. A claim on which a notice was written, and that is not being deleted, is: its machine
- * goes. A node that was closed, with no word on its claim, is opened again, as by Karpenter: an interruption closes a node a moment before it
- * says so on the claim, and one that says so late closes it again. What cannot be done now is the next sweep's. Doing it twice is as once.
+ * Ends what somebody has begun and died over. A claim on which a notice was written, and that is not being deleted, is:
+ * its machine goes. A node that was closed, with no word on its claim, is opened again, as by Karpenter: an
+ * interruption closes a node a moment before it says so on the claim, and one that says so late closes it again. What
+ * cannot be done now is the next sweep's. Doing it twice is as once.
  */
 export async function endLeftHalfway(
   ports: Ports,
@@ -60,7 +61,10 @@ async function endNotice(ports: Ports, claim: NodeClaim): Promise<void> {
   ports.log('left-halfway', { claim: name, done: 'deleted', why: 'a notice was written on it' });
 }
 
-/** Both are read again: what is on the claim by now decides, and a node that has changed since is looked at by the next sweep. */
+/**
+ * Both are read again: what is on the claim by now decides, and a node that has changed since is looked at by the next
+ * sweep.
+ */
 async function reopen(ports: Ports, { metadata: { name } }: NodeClaim): Promise<void> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (claim === null || claim.metadata.deletionTimestamp !== undefined) return;

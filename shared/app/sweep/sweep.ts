@@ -32,8 +32,9 @@ const ORPHANS_MAX = 20;
 const DELETIONS_AT_ONCE = 5;
 
 /**
- * Repairs what events missed: machines without a claim, claims that stand still, pods that wait while the relay is silent. Each step does
- * what it can with what could be read, whatever became of the others; the first failure is thrown when all have had their turn.
+ * Repairs what events missed: machines without a claim, claims that stand still, pods that wait while the relay is
+ * silent. Each step does what it can with what could be read, whatever became of the others; the first failure is
+ * thrown when all have had their turn.
  */
 export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const failures: Array<unknown> = [];
@@ -116,7 +117,9 @@ async function deleteOrphans(
   return deleted.filter(Boolean).length;
 }
 
-/** True when the removal has begun. One that cannot be removed now is the next sweep's, and keeps nothing else waiting. */
+/**
+ * True when the removal has begun. One that cannot be removed now is the next sweep's, and keeps nothing else waiting.
+ */
 async function deleteOrphan(ports: Ports, name: string): Promise<boolean> {
   try {
     // The list may be old, and the claim new: ask for this one before anything is removed.
@@ -156,8 +159,8 @@ const TOLD_EVERY_MS = 60 * 60_000;
 const SURPLUS_MAX = 20;
 
 /**
- * Takes from static pools what they have too many of. While a decision is being executed none has: what comes in place of a node is
- * made before that is marked. Doing it twice deletes the same claims.
+ * Takes from static pools what they have too many of. While a decision is being executed none has: what comes in place
+ * of a node is made before that is marked. Doing it twice deletes the same claims.
  */
 async function deleteSurplus(ports: Ports, snapshot: Snapshot | null): Promise<void> {
   if (snapshot === null || !ports.policy.gates.staticCapacity) return;

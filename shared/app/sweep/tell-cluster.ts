@@ -9,9 +9,9 @@ import { alone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 
 /**
- * One line about the whole cluster, once per sweep: what the portal draws over time, and what its alerts hold the other lines
- * against. Nothing but this says that pods wait while nothing is decided. What could not be read is null: no other part of the line waits
- * for it.
+ * One line about the whole cluster, once per sweep: what the portal draws over time, and what its alerts hold the other
+ * lines against. Nothing but this says that pods wait while nothing is decided. What could not be read is null: no
+ * other part of the line waits for it.
  */
 export async function tellCluster(
   ports: Ports,
@@ -71,7 +71,9 @@ function waitingSince({ pods, shapes }: Snapshot): ReadonlyArray<number> {
     .map(({ createdAtMs }) => createdAtMs);
 }
 
-/** What the machines that have been launched cost together at today's list prices. `unpriced`: those not counted in it. */
+/**
+ * What the machines that have been launched cost together at today's list prices. `unpriced`: those not counted in it.
+ */
 async function costOf(
   ports: Ports,
   claims: ReadonlyArray<NodeClaim>,

@@ -5,7 +5,10 @@ import type { Key, Kind, Refusal } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, conditionOf, putConditions, toTimestamp } from '../facts/conditions.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** The condition of an object that it, or what belongs to it, may not be written. It is about now: who can write takes it off. */
+/**
+ * The condition of an object that it, or what belongs to it, may not be written. It is about now: who can write takes
+ * it off.
+ */
 export const WRITE_DENIED = 'WriteDenied';
 
 /** An object that people are told of a refusal on. */
@@ -29,7 +32,10 @@ export interface Unwritten {
   readonly message: string;
 }
 
-/** Puts the condition on an object that carries conditions of ours, until `forMs` from now or as long as it says already. */
+/**
+ * Puts the condition on an object that carries conditions of ours, until `forMs` from now or as long as it says
+ * already.
+ */
 export async function noteDenied(
   ports: Pick<Ports, 'kubernetes' | 'now'>,
   about: About,
@@ -87,8 +93,8 @@ export function failingBy(what: string, error: Error): Unwritten {
 }
 
 /**
- * Until when what is denied is not tried, as the object says, milliseconds since the epoch; null where nothing is denied. What people read
- * is the only memory that all instances share.
+ * Until when what is denied is not tried, as the object says, milliseconds since the epoch; null where nothing is
+ * denied. What people read is the only memory that all instances share.
  */
 export function deniedUntilMs(conditions: ReadonlyArray<Condition> | undefined, nowMs: number): number | null {
   const denied = conditionOf(conditions, WRITE_DENIED);
@@ -120,7 +126,9 @@ export function deniedNoMore(conditions: ReadonlyArray<Condition> | undefined, n
   return isShown && nowMs >= (deniedUntilMs(conditions, nowMs) ?? 0) ? [WRITE_DENIED] : [];
 }
 
-/** Policies quote what they look at, and may say anything. What to do comes after it, and an event has 1,024 characters. */
+/**
+ * Policies quote what they look at, and may say anything. What to do comes after it, and an event has 1,024 characters.
+ */
 const REASON_MAX = 600;
 
 /** What is refused, by whom, in whose words, and what to do, as a sentence. */

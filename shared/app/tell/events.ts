@@ -20,23 +20,29 @@ export interface EventNote {
   readonly message: string;
   /** Told once per key and period, counted from the epoch, whatever the text: for texts that change with every look. */
   readonly dedupe?: { readonly key: string; readonly periodMs: number };
-  /** After this time the event that exists is counted up and moved to now, so that the newest line of `kubectl describe` holds. */
+  /**
+   * After this time the event that exists is counted up and moved to now, so that the newest line of `kubectl describe`
+   * holds.
+   */
   readonly againMs?: number;
 }
 
 /** How long the API server keeps an event, as clusters are set up. */
 export const EVENT_LIVES_MS: number = 60 * 60_000;
 
-/** Of one second `kubectl describe` sorts by name: what comes first in the life of a pod and a NodeClaim has the smaller one. */
+/**
+ * Of one second `kubectl describe` sorts by name: what comes first in the life of a pod and a NodeClaim has the smaller
+ * one.
+ */
 const FIRST_TO_LAST: ReadonlyArray<string> = ['FailedScheduling', 'Launched', 'Nominated', 'Registered', 'Initialized'];
 
 /** Kubernetes cuts messages of events here. */
 const MESSAGE_MAX = 1024;
 
 /**
- * Publishes `note` once per object, reason and text while the event lives (an hour, as clusters are set up): its name is
- * derived from them, so repeating it is refused by the API server and costs one call, or counts it up (`againMs`). Never
- * throws: an event is news, not state.
+ * Publishes `note` once per object, reason and text while the event lives (an hour, as clusters are set up): its name
+ * is derived from them, so repeating it is refused by the API server and costs one call, or counts it up (`againMs`).
+ * Never throws: an event is news, not state.
  */
 export async function publish(kubernetes: Kubernetes, note: EventNote, nowMs: number): Promise<void> {
   const { regarding, type, reason, dedupe } = note;

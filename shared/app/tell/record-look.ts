@@ -2,7 +2,10 @@ import type { DisruptionCount, DisruptionState } from '../../contract/figures/di
 import { RetryableError } from '../../ports/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** Writes the figures of a look that the relay exposes as metrics. Figures that cannot be written are lost, and nothing else is. */
+/**
+ * Writes the figures of a look that the relay exposes as metrics. Figures that cannot be written are lost, and nothing
+ * else is.
+ */
 export async function recordLook(
   ports: Ports,
   look: {

@@ -10,8 +10,9 @@ export const DENIED_MS: number = 2 * 60_000;
 type TellPorts = Pick<Ports, 'kubernetes' | 'now' | 'told' | 'log'>;
 
 /**
- * Tells of a write that was refused, once in `forMs`: a line in the log, an event on the object and on each of `beside`, and the condition
- * `WriteDenied` on those that carry conditions of ours. Never throws for what cannot be told: a policy may forbid that as well.
+ * Tells of a write that was refused, once in `forMs`: a line in the log, an event on the object and on each of
+ * `beside`, and the condition `WriteDenied` on those that carry conditions of ours. Never throws for what cannot be
+ * told: a policy may forbid that as well.
  */
 export async function tellDenied(
   ports: TellPorts,
@@ -33,8 +34,8 @@ export async function tellDenied(
 }
 
 /**
- * As `tellDenied`, of a write that nobody denies and that has failed for so long that what it is for is left alone for a while: each object
- * that it is about says so, as those whose writes are denied.
+ * As `tellDenied`, of a write that nobody denies and that has failed for so long that what it is for is left alone for
+ * a while: each object that it is about says so, as those whose writes are denied.
  */
 export async function tellFailing(ports: TellPorts, about: About, why: Unwritten, forMs: number): Promise<void> {
   if (!ports.told.isNews(deniedKey(about), ports.now(), forMs)) return;

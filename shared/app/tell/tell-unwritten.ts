@@ -7,7 +7,10 @@ import { tellDenied } from './tell-denied.ts';
 /** Objects told of at once. */
 const TOLD_AT_ONCE = 8;
 
-/** Says of which objects the status could not be written, and by whose word. Nothing waits for a status: the next look writes it. */
+/**
+ * Says of which objects the status could not be written, and by whose word. Nothing waits for a status: the next look
+ * writes it.
+ */
 export async function tellUnwritten(
   ports: Ports,
   names: ReadonlyArray<string>,
@@ -20,8 +23,9 @@ export async function tellUnwritten(
 }
 
 /**
- * Writes the status of an object, which nothing waits for: where it cannot be written, the log says so, and people hear by whose
- * word. Throws only where somebody else wrote at the same time and `write` throws for that: what was judged is old then.
+ * Writes the status of an object, which nothing waits for: where it cannot be written, the log says so, and people hear
+ * by whose word. Throws only where somebody else wrote at the same time and `write` throws for that: what was judged is
+ * old then.
  */
 export async function statusIfPossible(
   ports: Ports,

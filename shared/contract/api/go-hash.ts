@@ -2,8 +2,9 @@ import { isRecord } from './schema/object-meta.ts';
 
 /**
  * The hash that Karpenter puts into annotations to see that a spec has changed: Go's hashstructure 2.0.2 in format v2,
- * slices as sets, zero values ignored, nil as zero, over 64-bit FNV-1. A value is described by what its Go type is, since
- * type names, field names and the order of fields are part of the hash. Kept honest by vectors that Karpenter computed.
+ * slices as sets, zero values ignored, nil as zero, over 64-bit FNV-1. A value is described by what its Go type is,
+ * since type names, field names and the order of fields are part of the hash. Kept honest by vectors that Karpenter
+ * computed.
  */
 
 /** Encodes one value of JSON as its Go type; null where Go holds the zero value, which does not count. */

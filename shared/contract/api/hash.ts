@@ -176,7 +176,9 @@ export function nodePoolHash(pool: Pick<NodePool, 'spec'>): string {
   return String(hashTemplate(pool.spec.template) ?? 0n);
 }
 
-/** What a class's nodes must be replaced over when it changes, as Azure's provider computes it: decimal. Defaults count. */
+/**
+ * What a class's nodes must be replaced over when it changes, as Azure's provider computes it: decimal. Defaults count.
+ */
 export function nodeClassHash(nodeClass: Pick<AksNodeClass, 'spec'>): string {
   return String(hashNodeClassSpec(nodeClass.spec) ?? 0n);
 }

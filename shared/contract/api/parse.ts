@@ -21,11 +21,16 @@ export const kinds: ReadonlyArray<KindDefinition> = [
 
 /** What is to be said about an object. */
 export interface Inspection {
-  /** The object with defaults and without unknown fields, as the API server would store it; partial where it would not. */
+  /**
+   * The object with defaults and without unknown fields, as the API server would store it; partial where it would not.
+   */
   readonly object: Readonly<Record<string, unknown>>;
   /** Empty where the object is valid, and where Karpenter would use it. */
   readonly problems: ReadonlyArray<Problem>;
-  /** Paths of fields that the API does not know, each with the one that was probably meant, or its new place. The API server drops them; `kubectl apply` refuses them. */
+  /**
+   * Paths of fields that the API does not know, each with the one that was probably meant, or its new place. The API
+   * server drops them; `kubectl apply` refuses them.
+   */
   readonly unknownFields: ReadonlyArray<string>;
 }
 
@@ -42,8 +47,8 @@ function isServed(definition: KindDefinition, apiVersion: unknown): boolean {
 }
 
 /**
- * Judges any value as an object of `definition`, as the API server would and then Karpenter. Never throws. `previous` is
- * the stored object that `value` would replace: with it, fields that may not change are judged too.
+ * Judges any value as an object of `definition`, as the API server would and then Karpenter. Never throws. `previous`
+ * is the stored object that `value` would replace: with it, fields that may not change are judged too.
  */
 export function inspect(definition: KindDefinition, value: unknown, previous?: unknown): Inspection {
   const problems: Array<Problem> = [];

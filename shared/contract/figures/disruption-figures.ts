@@ -59,7 +59,10 @@ export const DISRUPTION_BLOB = 'disruption-figures';
 /** What a record begins with. */
 export const NO_DISRUPTION: DisruptionRecord = { version: 1, recent: [], totals: [], state: null };
 
-/** A write that is tried again comes within seconds: no more looks, and passes over nodes that drain, than this are in between. */
+/**
+ * A write that is tried again comes within seconds: no more looks, and passes over nodes that drain, than this are in
+ * between.
+ */
 const RECENT_MAX = 64;
 
 /** What is as it was is written again after so long, to say that it still is. */

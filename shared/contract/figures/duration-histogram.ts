@@ -1,4 +1,7 @@
-/** Upper bounds of the buckets of all of Karpenter's histograms of durations, in seconds (`pkg/metrics/constants.go`, 1.14). */
+/**
+ * Upper bounds of the buckets of all of Karpenter's histograms of durations, in seconds (`pkg/metrics/constants.go`,
+ * 1.14).
+ */
 export const durationBucketsSeconds: ReadonlyArray<number> = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
   2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60, 120, 150, 300, 450, 600,

@@ -57,8 +57,8 @@ export const FIGURES_BLOB = 'figures';
 export const NO_FIGURES: FiguresRecord = { version: 1, durations: NO_DURATIONS, recent: [], last: null };
 
 /**
- * So many plans are told one by one. In a minute between two scrapes there are fewer: a plan is made for a hint, and hints
- * come with snapshots, which are seconds apart where pods come all the time. The record stays below 8 KiB.
+ * So many plans are told one by one. In a minute between two scrapes there are fewer: a plan is made for a hint, and
+ * hints come with snapshots, which are seconds apart where pods come all the time. The record stays below 8 KiB.
  */
 const RECENT_MAX = 64;
 

@@ -45,9 +45,9 @@ const meanings: ReadonlyMap<string, (event: Envelope, vmId: string, cluster: str
 ]);
 
 /**
- * What an Azure event means for the cluster's machines. Its envelope, of the Event Grid schema or CloudEvents 1.0, is read by Azure's own
- * library. Rejects with a TypeError when `event` is neither, and when one of a type we know lacks what that type is for: people should see
- * that, rather than miss evictions.
+ * What an Azure event means for the cluster's machines. Its envelope, of the Event Grid schema or CloudEvents 1.0, is
+ * read by Azure's own library. Rejects with a TypeError when `event` is neither, and when one of a type we know lacks
+ * what that type is for: people should see that, rather than miss evictions.
  */
 export async function readEvent(event: unknown, cluster: string): Promise<News> {
   const envelope = toEnvelope(await deserialize(event));
@@ -101,7 +101,10 @@ async function readCloudEvent(event: Fields): Promise<Read> {
   return { type: read.type, id: read.id ?? '', time: read.time, subject: read.subject, data: read.data };
 }
 
-/** Without what is no text where a text belongs: the type decides what an event is, and nothing else may keep it from being heard. */
+/**
+ * Without what is no text where a text belongs: the type decides what an event is, and nothing else may keep it from
+ * being heard.
+ */
 function readable(event: Fields): Fields {
   const isText = ([name, value]: readonly [string, unknown]): boolean => name === 'data' || typeof value === 'string';
   return Object.fromEntries(Object.entries(event).filter(isText));
@@ -121,8 +124,8 @@ function toEnvelope({ type, id, time, subject, data: given }: Read): Envelope {
 }
 
 /**
- * A virtual machine's own id, or one of what Resource Health and the maintenance service hang below it. A machine of a scale
- * set has another path, and an extension or another part is not the machine.
+ * A virtual machine's own id, or one of what Resource Health and the maintenance service hang below it. A machine of a
+ * scale set has another path, and an extension or another part is not the machine.
  */
 const VM_ID =
   /^(\/subscriptions\/[^/]{1,64}\/resourceGroups\/[^/]{1,90}\/providers\/Microsoft\.Compute\/virtualMachines\/[^/]{1,64})(?:\/providers\/.*)?$/i;
@@ -188,7 +191,10 @@ function toSignal(
   return { kind: 'signal', signal: { ...base, ...facts } };
 }
 
-/** A time as text (of scheduled events RFC 1123; an empty one means that the event has started), or as Azure's library reads it. Null for neither. */
+/**
+ * A time as text (of scheduled events RFC 1123; an empty one means that the event has started), or as Azure's library
+ * reads it. Null for neither.
+ */
 function toMs(when: unknown): number | null {
   const at = when instanceof Date ? when.getTime() : Date.parse(text(when));
   return Number.isNaN(at) || at < 0 ? null : at;

@@ -17,10 +17,10 @@ const replace = (event: SignalHint['event']): AnnotationMeaning => ({ does: 'rep
 const ignore = (why: string): AnnotationMeaning => ({ does: 'ignore', why });
 
 /**
- * Every annotation of single VMs that Azure documents ("Resource Health virtual machine Health Annotations", 2025-06), and
- * one seen in people's queries. The rule: what Azure takes away, or takes down with a reboot, is replaced; where it asks
- * to leave the host by a deadline too. What people do to a machine is theirs: it is looked at where the machine may be
- * gone by it, and noted else. A pause of seconds is noted. docs/interruptions.md shows the same for people.
+ * Every annotation of single VMs that Azure documents ("Resource Health virtual machine Health Annotations", 2025-06),
+ * and one seen in people's queries. The rule: what Azure takes away, or takes down with a reboot, is replaced; where it
+ * asks to leave the host by a deadline too. What people do to a machine is theirs: it is looked at where the machine
+ * may be gone by it, and noted else. A pause of seconds is noted. docs/interruptions.md shows the same for people.
  */
 export const annotations: Readonly<Record<string, AnnotationMeaning>> = {
   VirtualMachinePreempted: replace('preempt'),

@@ -42,8 +42,8 @@ const FollowedObject = Type.Object({
 export type FollowedObject = Static<typeof FollowedObject>;
 
 /**
- * Objects named by one message at most. Its execution looks at all of them at once and ends with the last; more messages
- * can be shared among more instances.
+ * Objects named by one message at most. Its execution looks at all of them at once and ends with the last; more
+ * messages can be shared among more instances.
  */
 export const OBJECTS_MAX = 20;
 

@@ -20,8 +20,8 @@ export interface QueueMessage {
 }
 
 /**
- * The messages that a hint takes: one, or for objects one for each `OBJECTS_MAX` of them. `key` names the occasion; objects
- * are part of the id, so that one occasion may concern others the next time.
+ * The messages that a hint takes: one, or for objects one for each `OBJECTS_MAX` of them. `key` names the occasion;
+ * objects are part of the id, so that one occasion may concern others the next time.
  */
 export function toQueueMessages(hint: PodsHint | ObjectsHint | SignalHint, key: string): ReadonlyArray<QueueMessage> {
   switch (hint.kind) {

@@ -1,4 +1,6 @@
-/** One Service Bus queue, as Bicep, the sandbox's broker and the senders must agree on it. Durations in milliseconds. */
+/**
+ * One Service Bus queue, as Bicep, the sandbox's broker and the senders must agree on it. Durations in milliseconds.
+ */
 export interface QueueSettings {
   readonly name: string;
   /** With sessions, messages of one session arrive in order and to one receiver at a time. */
@@ -23,8 +25,8 @@ export const podsQueue: QueueSettings = {
 };
 
 /**
- * Hints that NodeClaims, NodePools or AKSNodeClasses may be able to move on. Read by `follow`. Without sessions: one for each
- * object is let in after the other, a few tens a second, and the busy ones keep their place (decision 6).
+ * Hints that NodeClaims, NodePools or AKSNodeClasses may be able to move on. Read by `follow`. Without sessions: one
+ * for each object is let in after the other, a few tens a second, and the busy ones keep their place (decision 6).
  */
 export const claimsQueue: QueueSettings = {
   name: 'claims',
@@ -35,8 +37,8 @@ export const claimsQueue: QueueSettings = {
 };
 
 /**
- * Hints that NodeClaims have been created and want machines. Read by `launch`. A launch takes seconds and Azure lets in a few a
- * second, so thousands wait here, and nothing that is under way waits behind them.
+ * Hints that NodeClaims have been created and want machines. Read by `launch`. A launch takes seconds and Azure lets in
+ * a few a second, so thousands wait here, and nothing that is under way waits behind them.
  */
 export const launchesQueue: QueueSettings = {
   name: 'launches',
@@ -47,8 +49,9 @@ export const launchesQueue: QueueSettings = {
 };
 
 /**
- * Interruption notices: from the relay's node conditions, and Azure's own, which Event Grid delivers here in either schema.
- * Read by `interrupt`. Event Grid names a message after its event, so what it delivers twice within the window is one.
+ * Interruption notices: from the relay's node conditions, and Azure's own, which Event Grid delivers here in either
+ * schema. Read by `interrupt`. Event Grid names a message after its event, so what it delivers twice within the window
+ * is one.
  */
 export const signalsQueue: QueueSettings = {
   name: 'signals',
@@ -58,7 +61,9 @@ export const signalsQueue: QueueSettings = {
   duplicateDetectionWindowMs: 10 * MINUTE,
 };
 
-/** Messages that no retry can help, with the reason and the function that refused them as properties. Read by people. */
+/**
+ * Messages that no retry can help, with the reason and the function that refused them as properties. Read by people.
+ */
 export const poisonQueue: QueueSettings = {
   name: 'poison',
   requiresSession: false,

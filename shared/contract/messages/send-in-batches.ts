@@ -10,8 +10,8 @@ interface BatchSender<Message, Filled extends Batch<Message>> {
 }
 
 /**
- * Sends `messages` in order, in as few requests as the queue's limit on the size of one allows. When it throws, some may
- * have been taken.
+ * Sends `messages` in order, in as few requests as the queue's limit on the size of one allows. When it throws, some
+ * may have been taken.
  */
 export async function sendInBatches<Message, Filled extends Batch<Message>>(
   sender: BatchSender<Message, Filled>,

@@ -10,7 +10,9 @@ export interface DisruptionOptions {
   readonly nodeRepair: boolean;
 }
 
-/** Reads the options of disruption; on where nothing is said. Throws an Error that names the setting and what it may be. */
+/**
+ * Reads the options of disruption; on where nothing is said. Throws an Error that names the setting and what it may be.
+ */
 export function readDisruption(settings: Pick<Settings, 'DISRUPTION' | 'FEATURE_GATES'>): DisruptionOptions {
   const { DISRUPTION: text = 'on' } = settings;
   if (text !== 'on' && text !== 'off') throw new Error(`app setting DISRUPTION is ${text}; write on or off`);

@@ -9,7 +9,10 @@ const GATE_DEFAULTS = {
 } as const;
 type Gate = keyof typeof GATE_DEFAULTS;
 
-/** Reads `A=true,B=false`; gates that are not named have Karpenter's defaults. Throws an Error that names the setting and what it may be. */
+/**
+ * Reads `A=true,B=false`; gates that are not named have Karpenter's defaults. Throws an Error that names the setting
+ * and what it may be.
+ */
 export function readFeatureGates(text: string): Readonly<Record<Gate, boolean>> {
   const gates: Record<Gate, boolean> = { ...GATE_DEFAULTS };
   for (const part of text.split(',').map((one) => one.trim())) {

@@ -25,8 +25,8 @@ export const priceCurrencies = [
 export type PriceCurrency = (typeof priceCurrencies)[number];
 
 /**
- * Reads the currency that all prices are in; US dollars where nothing is said, in which Azure prices everything: it converts the
- * others at its rate of the day. Throws an Error that names the setting and what it may be.
+ * Reads the currency that all prices are in; US dollars where nothing is said, in which Azure prices everything: it
+ * converts the others at its rate of the day. Throws an Error that names the setting and what it may be.
  */
 export function readPriceCurrency({ PRICE_CURRENCY: text = 'USD' }: Pick<Settings, 'PRICE_CURRENCY'>): PriceCurrency {
   const found = priceCurrencies.find((currency) => currency === text);

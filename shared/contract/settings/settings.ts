@@ -57,9 +57,15 @@ const Settings = Type.Object({
   KUBELET_BOOTSTRAP_TOKEN: optional,
   /** Disks of nodes are encrypted with this disk encryption set's key. */
   NODE_OSDISK_DISKENCRYPTIONSET_ID: optional,
-  /** `on`: VMs publish their scheduled events to Event Grid, a preview of Azure's that the subscription must be registered for. */
+  /**
+   * `on`: VMs publish their scheduled events to Event Grid, a preview of Azure's that the subscription must be
+   * registered for.
+   */
   SCHEDULED_EVENTS: Type.Optional(Type.Union([Type.Literal('on'), Type.Literal('off')])),
-  /** Resource id of AKS's planned maintenance, whose windows new node images wait for; absent, or of none that exists: they do not wait. */
+  /**
+   * Resource id of AKS's planned maintenance, whose windows new node images wait for; absent, or of none that exists:
+   * they do not wait.
+   */
   MAINTENANCE_CONFIGURATION_ID: optional,
   VM_MEMORY_OVERHEAD_PERCENT: optional,
   ADDITIONAL_TAGS: optional,
@@ -69,9 +75,14 @@ const Settings = Type.Object({
   FEATURE_GATES: optional,
   SCHEDULER_CONFIG: optional,
   IGNORE_DRA_REQUESTS: optional,
-  /** `false`: planned pods are nominated to their node, but never changed, and the node is open to all from the start. */
+  /**
+   * `false`: planned pods are nominated to their node, but never changed, and the node is open to all from the start.
+   */
   RESERVE_NODES: optional,
-  /** `on`: nodes that are empty, underutilized, drifted, expired or sick are removed, and replaced before: see `disruption-settings.ts`. */
+  /**
+   * `on`: nodes that are empty, underutilized, drifted, expired or sick are removed, and replaced before: see
+   * `disruption-settings.ts`.
+   */
   DISRUPTION: optional,
 });
 export type Settings = Static<typeof Settings>;

@@ -130,8 +130,8 @@ interface Entry {
 }
 
 /**
- * Makes a builder that knows nothing yet. `cluster` is the id that snapshots carry; `buffers`: templates of workloads are
- * kept, as CapacityBuffers may refer to them.
+ * Makes a builder that knows nothing yet. `cluster` is the id that snapshots carry; `buffers`: templates of workloads
+ * are kept, as CapacityBuffers may refer to them.
  */
 export function createSnapshotBuilder(
   cluster: string,

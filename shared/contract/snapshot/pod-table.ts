@@ -178,7 +178,9 @@ export class PodTable {
     return { namespace, owner, spec: JSON.parse(this.specs.textOf(specOfShapeText(text))) as ReducedShape['spec'] };
   }
 
-  /** Writes the 16 bytes of a pod's UID at `offset`. A UID of another form is given back as text, and nothing written. */
+  /**
+   * Writes the 16 bytes of a pod's UID at `offset`. A UID of another form is given back as text, and nothing written.
+   */
   copyUid(row: number, target: Uint8Array, offset: number): string | null {
     const odd = this.#oddUids.get(row);
     if (odd !== undefined) return odd;

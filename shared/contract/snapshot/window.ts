@@ -12,7 +12,9 @@ export type PendingWindow =
   /** More may come, but it has been waited for long enough. */
   | { readonly kind: 'elapsed' };
 
-/** Silence that ends a batch, and the longest a batch may grow. Karpenter's `batchIdleDuration` and `batchMaxDuration`. */
+/**
+ * Silence that ends a batch, and the longest a batch may grow. Karpenter's `batchIdleDuration` and `batchMaxDuration`.
+ */
 export const BATCH_IDLE_MS = 1_000;
 export const BATCH_LONGEST_MS = 10_000;
 
@@ -24,9 +26,10 @@ const CREATION_STEP_MS = 1_000;
 
 /**
  * Says whether to wait. A batch is the newest run of pending pods with no silence between them, so that pods that have
- * waited for an hour because nothing fits them do not close the window on those that come now. Silence is counted from the
- * latest moment at which the last pod can have come: the end of the second that its creation time names, or when the
- * snapshot was taken that has it. So a window never closes in the middle of a burst; a pod that came alone waits less.
+ * waited for an hour because nothing fits them do not close the window on those that come now. Silence is counted from
+ * the latest moment at which the last pod can have come: the end of the second that its creation time names, or when
+ * the snapshot was taken that has it. So a window never closes in the middle of a burst; a pod that came alone waits
+ * less.
  */
 export function pendingWindow(
   snapshot: Pick<Snapshot, 'pods' | 'shapes' | 'owners' | 'takenAtMs'>,
@@ -49,7 +52,8 @@ function endOfBatch(
   pending: ReadonlyArray<SnapshotPod>,
   nowMs: number,
 ): number {
-  // By the API server's clock. Who is in the snapshot was there when it was taken: else one that is ahead would keep all waiting for as long.
+  // By the API server's clock. Who is in the snapshot was there when it was taken: else one that is ahead would keep
+  // all waiting for as long.
   const cameMs = ({ createdAtMs }: SnapshotPod): number =>
     createdAtMs > nowMs + BATCH_LONGEST_MS ? Math.min(createdAtMs, snapshot.takenAtMs) : createdAtMs;
   const came = pending.map((pod) => ({ ...pod, createdAtMs: cameMs(pod) }));

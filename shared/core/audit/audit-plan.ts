@@ -19,7 +19,8 @@ export type { Finding } from './seen/finding.ts';
 
 /**
  * Checks a plan against its input without knowing how it was made: its own reading of requests, requirements, taints,
- * daemons, limits, volumes, devices, buffers and topology, on the state that the plan leads to. Empty when nothing is wrong.
+ * daemons, limits, volumes, devices, buffers and topology, on the state that the plan leads to. Empty when nothing is
+ * wrong.
  */
 export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
   const { plan, cluster: unfolded, spare, findings } = unfoldBuffers(stated, given);

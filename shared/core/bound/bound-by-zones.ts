@@ -25,8 +25,8 @@ export interface KnownCosting extends Costing {
 }
 
 /**
- * What no plan can undercut where zones are alike and few pods, all on new nodes, spread over them: every zone needs whole
- * nodes for its own. 0 where that does not apply. `groups`: all pods placed, by shape.
+ * What no plan can undercut where zones are alike and few pods, all on new nodes, spread over them: every zone needs
+ * whole nodes for its own. 0 where that does not apply. `groups`: all pods placed, by shape.
  */
 export function boundByZones(
   workspace: Workspace,
@@ -59,7 +59,10 @@ export function boundByZones(
   return boundInDomains(domains, { above: known, below: cost }, work);
 }
 
-/** The zones that new nodes can be in; none where some node could be in no zone, or nobody knows in which. `keeping`: all keep to zones. */
+/**
+ * The zones that new nodes can be in; none where some node could be in no zone, or nobody knows in which. `keeping`:
+ * all keep to zones.
+ */
 function zonesOf({ pools }: Workspace, keeping: boolean): ReadonlyArray<string> {
   const zones = new Set<string>();
   for (const { pool } of pools) {
@@ -81,7 +84,10 @@ interface ZoneShare {
   readonly most: number;
 }
 
-/** How many pods of the group one zone gets at least and at most, in any plan that places them: none and all unless a spread says more. */
+/**
+ * How many pods of the group one zone gets at least and at most, in any plan that places them: none and all unless a
+ * spread says more.
+ */
 function shareOf(workspace: Workspace, { need, pods }: BoundGroup, zones: ReadonlyArray<string>): ZoneShare {
   return need.terms.spread
     .map((term) => shareBy(workspace, term, pods.length, zones))
@@ -91,7 +97,10 @@ function shareOf(workspace: Workspace, { need, pods }: BoundGroup, zones: Readon
     });
 }
 
-/** A spread over other domains than these zones, or one that counts more than these pods or not all alike, says nothing here. */
+/**
+ * A spread over other domains than these zones, or one that counts more than these pods or not all alike, says nothing
+ * here.
+ */
 function shareBy(workspace: Workspace, term: SpreadTerm, pods: number, zones: ReadonlyArray<string>): ZoneShare {
   const { counter, domains, maxSkew, minDomains, self } = term;
   const nothing = { least: 0, most: pods };

@@ -18,8 +18,8 @@ import { addVector, fits } from '../quantity/resource-table.ts';
 import { costOf, type Workspace } from '../placing/state/workspace.ts';
 
 /**
- * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap, and a
- * better proof would cost time for nothing. Beside existing capacity there is no other proof, and it is quicker.
+ * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap,
+ * and a better proof would cost time for nothing. Beside existing capacity there is no other proof, and it is quicker.
  */
 const FEW_CLAIMS = 12;
 const FEW_BESIDE_CAPACITY = 60;
@@ -35,9 +35,10 @@ export interface LowerBounds {
 }
 
 /**
- * The bounds on what any plan for the pods placed costs, and on what it counts as with risk. What is proved of weighed prices
- * says nothing of plain ones, which are lower: where risk counts at all, each is proved for itself, with as much work. No plan
- * counts as less than it costs. Where packing has proved the one, resources alone bind, and the other is worth its proof.
+ * The bounds on what any plan for the pods placed costs, and on what it counts as with risk. What is proved of weighed
+ * prices says nothing of plain ones, which are lower: where risk counts at all, each is proved for itself, with as much
+ * work. No plan counts as less than it costs. Where packing has proved the one, resources alone bind, and the other is
+ * worth its proof.
  */
 export function lowerBounds(workspace: Workspace, solved: ReadonlyArray<SolvedProblem>, work: Work): LowerBounds {
   const asked = { counts: 'weighed', cost: costOf(workspace.claims), isPacked: false } as const;
@@ -60,10 +61,10 @@ interface BoundProof {
 }
 
 /**
- * What no plan for the pods placed can undercut, in micro-USD per hour. Any plan fulfils resources, node rules and limits
- * per node, so what those cost at least is solved for, with everything free on existing capacity used for nothing. Rules
- * that look at other pods, limits and weights are left out, but for few pods that spread over zones: the bound is low where
- * those bind, and never too high. Sizes that are shunned count only when the plan had to use one.
+ * What no plan for the pods placed can undercut, in micro-USD per hour. Any plan fulfils resources, node rules and
+ * limits per node, so what those cost at least is solved for, with everything free on existing capacity used for
+ * nothing. Rules that look at other pods, limits and weights are left out, but for few pods that spread over zones: the
+ * bound is low where those bind, and never too high. Sizes that are shunned count only when the plan had to use one.
  */
 function lowerBound(
   workspace: Workspace,
@@ -119,7 +120,9 @@ function limitedGroups(workspace: Workspace, placed: ReadonlyArray<BoundGroup>):
   return inOrder(joinAlike(withinMany(withinDomains(workspace, withinMany(placed)))));
 }
 
-/** Where work ends early, the bound depends on the order of items: it must not be the order in which shapes are listed. */
+/**
+ * Where work ends early, the bound depends on the order of items: it must not be the order in which shapes are listed.
+ */
 function inOrder(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
   const keyed = groups.map((group) => {
     const { needs, need, pods, perNode, onNew } = group;
@@ -167,7 +170,10 @@ function withinMany(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup
 /** So many groups with a limit per node are told apart: each more costs time, and gains little. */
 const MAX_LIMITED = 60;
 
-/** Groups that no limit tells apart, and that may be in the same places, are one: thousands of shapes are few groups then. */
+/**
+ * Groups that no limit tells apart, and that may be in the same places, are one: thousands of shapes are few groups
+ * then.
+ */
 function joinAlike(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
   const alike = Map.groupBy(groups, ({ needs, perNode, need }) =>
     [...needs.map(({ kind }) => kind), perNode === Infinity ? '' : need.shape.index].join('\n'),
@@ -199,8 +205,8 @@ function giftOf(
 }
 
 /**
- * Nodes of reservations, used for nothing: each as large as any of its reservation can be, for all pods that one of them
- * admits. No more of them than there are pods.
+ * Nodes of reservations, used for nothing: each as large as any of its reservation can be, for all pods that one of
+ * them admits. No more of them than there are pods.
  */
 function reservedGifts(
   workspace: Workspace,

@@ -47,8 +47,8 @@ interface Attempt {
 
 /**
  * Finds devices for all claims together: the first choice in the order of pools, slices and devices, as kube-scheduler
- * does, so that drivers' naming decides between equals. Exhaustive up to `stepsMax`, but for choices that differ only in
- * devices which nothing that is asked can tell apart.
+ * does, so that drivers' naming decides between equals. Exhaustive up to `stepsMax`, but for choices that differ only
+ * in devices which nothing that is asked can tell apart.
  */
 export function allocate(
   claims: ReadonlyArray<ClaimTerms>,
@@ -217,7 +217,9 @@ function isUntouched({ held }: Attempt, device: Device): boolean {
   return !held.some((own) => own.some((one) => one.device === device));
 }
 
-/** All that the search can see of a device: two with one signature that nobody holds yet can stand in for each other. */
+/**
+ * All that the search can see of a device: two with one signature that nobody holds yet can stand in for each other.
+ */
 function signatureOf(attempt: Attempt, device: Device): string {
   const known = attempt.signatures.get(device);
   if (known !== undefined) return known;

@@ -2,8 +2,8 @@ import type { ResourceSlice } from '../../kubernetes/device-manifest.ts';
 import { poolsOf } from './devices.ts';
 
 /**
- * Of the drivers, separated by commas, those that have no whole pool on the node yet: a driver may publish its devices in
- * several slices, and says in each how many there are.
+ * Of the drivers, separated by commas, those that have no whole pool on the node yet: a driver may publish its devices
+ * in several slices, and says in each how many there are.
  */
 export function awaitedDrivers(
   drivers: string,

@@ -8,8 +8,8 @@ import { toAmount } from './amount.ts';
 
 /**
  * What all of the nodes publish, each as one slice per pool, the newest node first: never more than any of them has.
- * Devices are told by driver, pool and name. Of text that differs from node to node only is kept which devices share it;
- * `scope` tells such text of these drivers from that of others.
+ * Devices are told by driver, pool and name. Of text that differs from node to node only is kept which devices share
+ * it; `scope` tells such text of these drivers from that of others.
  */
 export function commonSlices(
   nodes: ReadonlyArray<ReadonlyArray<ResourceSliceSpec>>,
@@ -104,8 +104,9 @@ function leastCapacity(values: ReadonlyArray<DeviceCapacity>): DeviceCapacity | 
 }
 
 /**
- * Text in place of text that differs from node to node, such as an id: equal for devices that share it on every node. Null
- * for an attribute that is no text everywhere, or that groups the devices of one node otherwise than those of another.
+ * Text in place of text that differs from node to node, such as an id: equal for devices that share it on every node.
+ * Null for an attribute that is no text everywhere, or that groups the devices of one node otherwise than those of
+ * another.
  */
 function standInsOf(
   nodes: ReadonlyArray<ReadonlyArray<ResourceSliceSpec>>,

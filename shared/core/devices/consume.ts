@@ -1,8 +1,8 @@
 import type { Capacity, Device } from './devices.ts';
 
 /**
- * What an allocation takes of each capacity of a device when it asks for `wanted`, sized by the capacity's rules; null when
- * the device has no such capacity or the rules allow no such size. Source: Kubernetes 1.36, consumable capacity.
+ * What an allocation takes of each capacity of a device when it asks for `wanted`, sized by the capacity's rules; null
+ * when the device has no such capacity or the rules allow no such size. Source: Kubernetes 1.36, consumable capacity.
  */
 export function consumption(
   { capacities }: Device,

@@ -71,7 +71,9 @@ export function poolsOf(slices: ReadonlyArray<ResourceSlice>): ReadonlyArray<Dev
     });
 }
 
-/** The pools that a node will publish whose size publishes these slices; `node` tells its devices from another node's. */
+/**
+ * The pools that a node will publish whose size publishes these slices; `node` tells its devices from another node's.
+ */
 export function templatePools(slices: ReadonlyArray<ResourceSliceSpec>, node: string): ReadonlyArray<DevicePool> {
   const byPool = Map.groupBy(slices, ({ driver, pool }) => `${node}:${driver}/${pool.name}`);
   return [...byPool].toSorted(([a], [b]) => byCodeUnit(a, b)).map(([id, specs]) => toPool(id, specs, () => ITSELF));

@@ -8,12 +8,15 @@ import { NEW_POOL, type DeviceTemplates } from '../model/device-templates.ts';
 import { poolsOf } from './devices.ts';
 
 /**
- * Nodes of one kind that are compared. The newest look most like the next one; two are enough to see what belongs to one
- * node alone, and one old node with a broken device does not speak for a hundred.
+ * Nodes of one kind that are compared. The newest look most like the next one; two are enough to see what belongs to
+ * one node alone, and one old node with a broken device does not speak for a hundred.
  */
 const COMPARED = 2;
 
-/** What initialized nodes publish themselves, and so what others of their NodePool and instance type can be counted on for. */
+/**
+ * What initialized nodes publish themselves, and so what others of their NodePool and instance type can be counted on
+ * for.
+ */
 export function observedTemplates({
   nodes,
   resourceSlices,
@@ -86,7 +89,8 @@ function templateOf(alike: ReadonlyArray<Observation>): ReadonlyArray<ResourceSl
   const drivers = [...new Set(newest.flatMap(({ slices }) => [...slices.keys()]))].toSorted(byCodeUnit);
   const nodesOf = (driver: string): ReadonlyArray<Observation> =>
     newest.filter(({ slices }) => slices.has(driver)).slice(0, COMPARED);
-  // Drivers that the same nodes speak for are compared together: what their devices share, such as a PCIe root, stays so.
+  // Drivers that the same nodes speak for are compared together: what their devices share, such as a PCIe root, stays
+  // so.
   const together = Map.groupBy(drivers, (driver) =>
     nodesOf(driver)
       .map(({ node }) => node)

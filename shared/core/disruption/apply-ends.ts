@@ -9,8 +9,8 @@ import type { PlannedReplacement } from './plan/disruption-plan.ts';
 import type { Ends } from './steps/ends.ts';
 
 /**
- * The cluster as it is once all has come to `ends` and nothing else has changed: nodes that go are gone, new ones are complete
- * and as ready for consolidation as the ones before, and every pod that moved runs where it was to go.
+ * The cluster as it is once all has come to `ends` and nothing else has changed: nodes that go are gone, new ones are
+ * complete and as ready for consolidation as the ones before, and every pod that moved runs where it was to go.
  */
 export function applyEnds(input: ProvisioningInput, { gone, created, homes }: Ends): ProvisioningInput {
   const { cluster, catalog } = input;

@@ -11,8 +11,8 @@ export interface HinderedPod {
 }
 
 /**
- * The first pod of a node, largest first, that has no room on the nodes that are there and for which no NodePool can launch one, whatever it
- * gives up of what it prefers. Null where each could go by itself. Changes nothing.
+ * The first pod of a node, largest first, that has no room on the nodes that are there and for which no NodePool can
+ * launch one, whatever it gives up of what it prefers. Null where each could go by itself. Changes nothing.
  */
 export function hinderedPod(arena: Arena, slot: Slot): HinderedPod | null {
   const { workspace } = arena;

@@ -9,8 +9,8 @@ import { toPlan } from './to-plan.ts';
 import { order, untilOrdered } from './until-ordered.ts';
 
 /**
- * Decides which nodes go, what comes in their place, where each pod goes and in which steps; and why every other node stays.
- * Pure: the same input gives the same plan, whatever the order of its lists.
+ * Decides which nodes go, what comes in their place, where each pod goes and in which steps; and why every other node
+ * stays. Pure: the same input gives the same plan, whatever the order of its lists.
  */
 export function planDisruption(given: DisruptionInput, now: Instant): DisruptionPlan {
   // 1. Read: which nodes may go, what is to come to them, and what can be bought.

@@ -8,9 +8,10 @@ import { endsOf, type Ends } from './steps/ends.ts';
 const MOST_ROUNDS = 6;
 
 /**
- * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
- * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last. Null where nothing
- * goes beyond `start`. `first`: the cluster at `start`, where it has been read; it is left as it was.
+ * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan
+ * that has been carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is
+ * last. Null where nothing goes beyond `start`. `first`: the cluster at `start`, where it has been read; it is left as
+ * it was.
  */
 export function searchToRest(course: Course, start: Ends, first: Round | null = null): Ends | null {
   let ends: Ends | null = null;
@@ -27,8 +28,9 @@ export function searchToRest(course: Course, start: Ends, first: Round | null = 
 }
 
 /**
- * Takes nodes away one after another, each of which the rules let go by itself when its turn comes: dearer than what a search finds, and
- * there is an order that leads to it, the one in which they were taken. Null where none goes beyond `start`.
+ * Takes nodes away one after another, each of which the rules let go by itself when its turn comes: dearer than what a
+ * search finds, and there is an order that leads to it, the one in which they were taken. Null where none goes beyond
+ * `start`.
  */
 export function takeOneByOne(course: Course, start: Ends): Ends | null {
   const { input } = course;

@@ -45,12 +45,16 @@ export interface SoundOptions {
   readonly most?: number;
 }
 
-/** Plans without what findings name: each takes as long as the first, and what the second still meets is the planner's own fault. */
+/**
+ * Plans without what findings name: each takes as long as the first, and what the second still meets is the planner's
+ * own fault.
+ */
 const ROUNDS_MAX = 3;
 
 /**
- * A plan of disruption that its audit lets through. One that breaks its own rules is a bug of ours: the nodes that its findings name stay,
- * and the rest is planned anew; where that holds neither, nothing goes. Pure, whatever `planner` is, if that is.
+ * A plan of disruption that its audit lets through. One that breaks its own rules is a bug of ours: the nodes that its
+ * findings name stay, and the rest is planned anew; where that holds neither, nothing goes. Pure, whatever `planner`
+ * is, if that is.
  */
 export function soundDisruption(
   input: DisruptionInput,

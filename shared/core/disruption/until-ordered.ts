@@ -30,12 +30,15 @@ export function order({ pools }: Course, round: Round, ends: Ends): Ordered {
 }
 
 /**
- * Where no order of steps leads to all of an end, the search goes on from what can be reached: else the plan after this one would
- * find what was left. So often it is tried.
+ * Where no order of steps leads to all of an end, the search goes on from what can be reached: else the plan after this
+ * one would find what was left. So often it is tried.
  */
 const MOST_ORDERS = 6;
 
-/** The cheapest that can be reached from `first`: there is an order of steps to all of it, or to more no search has found a way. */
+/**
+ * The cheapest that can be reached from `first`: there is an order of steps to all of it, or to more no search has
+ * found a way.
+ */
 export function untilOrdered(course: Course, first: Ordered): Ordered {
   let best = first;
   let goesOn = best.dropped.length > 0;

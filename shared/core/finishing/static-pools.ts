@@ -26,7 +26,10 @@ import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { renderClaims } from '../telling/claims/render-claim.ts';
 import { compileInput, workspaceFor } from '../placing/state/workspace.ts';
 
-/** The plan with the claims that static pools lack. They cost what they cost, whatever the pods: they are part of the bound too. */
+/**
+ * The plan with the claims that static pools lack. They cost what they cost, whatever the pods: they are part of the
+ * bound too.
+ */
 export function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
   const { claims, leastCost } = planStaticPools(input);
   const weighed = weighedCostOf(claims);
@@ -50,8 +53,8 @@ export interface StaticClaims {
 
 /**
  * The claims that static pools lack: as many as bring each to `spec.replicas`, within its limit of nodes. Each counts
- * as the least that the pool allows; zones are evened out. A machine that is leaving no longer counts, so its successor is made
- * while it drains, and none that is not leaving is made twice.
+ * as the least that the pool allows; zones are evened out. A machine that is leaving no longer counts, so its successor
+ * is made while it drains, and none that is not leaving is made twice.
  */
 export function planStaticPools(input: ProvisioningInput): StaticClaims {
   const short = staticPools(input).filter((pool) => missingNodes(input, pool) > 0);
@@ -145,8 +148,9 @@ function activeMachines(cluster: Cluster, pool: string): ReadonlyArray<Machine> 
 }
 
 /**
- * Names of the claims that static pools have too many of, in the order in which they can best be spared: those that have
- * no machine yet, empty nodes, nodes by the number of their pods, and last those with a pod that must not be disrupted.
+ * Names of the claims that static pools have too many of, in the order in which they can best be spared: those that
+ * have no machine yet, empty nodes, nodes by the number of their pods, and last those with a pod that must not be
+ * disrupted.
  */
 export function surplusClaims(cluster: Cluster): ReadonlyArray<string> {
   const pods = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
@@ -164,7 +168,9 @@ function nameOf({ claim }: Machine): string {
   return claim?.metadata.name ?? '';
 }
 
-/** Below 0: no machine yet. 0: empty. Else its pods that have to move; more than any number of them when one must not. */
+/**
+ * Below 0: no machine yet. 0: empty. Else its pods that have to move; more than any number of them when one must not.
+ */
 function costOfLosing(
   { shapes }: Cluster,
   { node, claim }: Machine,

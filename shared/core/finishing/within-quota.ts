@@ -6,9 +6,9 @@ import { plainCostOf, weighedCostOf, weighedPriceOf } from '../model/weighed-cos
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 
 /**
- * The plan with claims that quota has no room for planned as the first of their fallbacks that it has room for. Counted are
- * all claims of the plan, in its order, and those on their way. The cloud's count lags, so that what seems to have no room is
- * tried last and not left out, and a claim without any room stays as it is: the cloud decides.
+ * The plan with claims that quota has no room for planned as the first of their fallbacks that it has room for. Counted
+ * are all claims of the plan, in its order, and those on their way. The cloud's count lags, so that what seems to have
+ * no room is tried last and not left out, and a claim without any room stays as it is: the cloud decides.
  */
 export function withinQuota(plan: Plan, input: ProvisioningInput): Plan {
   const tally: Tally = { useOf: quotaReader(input), taken: new Map() };

@@ -9,9 +9,10 @@ import { rateOf, riskFields, riskOf, withRisk } from '../offerings/weighed-price
 import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../rules/label-rule.ts';
 
 /**
- * The offerings a NodeClaim may be launched as, in the order to try them: those its plan chose, as far as they are still
- * available, then all others that meet its requirements and hold what it requests, by weighed price; spot before on-demand
- * and zonal before regional at one price, as Karpenter's Azure provider ranks them. `evictionCostMs`: as its pool says.
+ * The offerings a NodeClaim may be launched as, in the order to try them: those its plan chose, as far as they are
+ * still available, then all others that meet its requirements and hold what it requests, by weighed price; spot before
+ * on-demand and zonal before regional at one price, as Karpenter's Azure provider ranks them. `evictionCostMs`: as its
+ * pool says.
  */
 export function launchCandidates(
   claim: NodeClaim,
@@ -40,8 +41,8 @@ function holds(type: InstanceType, requests: ReadonlyMap<string, number>): boole
 }
 
 /**
- * Labels that the claim's own pool sets, such as the pool's name, are no matter of the offering and pass. Those that sizes
- * decide do not: a size without a GPU has no GPU label.
+ * Labels that the claim's own pool sets, such as the pool's name, are no matter of the offering and pass. Those that
+ * sizes decide do not: a size without a GPU has no GPU label.
  */
 function isAllowed(type: InstanceType, offering: Offering, rules: LabelRules): boolean {
   if (!offering.available) return false;

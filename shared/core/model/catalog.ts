@@ -9,7 +9,10 @@ export interface QuotaUse {
   readonly of: ReadonlyArray<{ readonly name: string; readonly left: number }>;
 }
 
-/** So many spot machines like it, of so many, were evicted within a few minutes; or Azure had no spot of many sizes in its zone. */
+/**
+ * So many spot machines like it, of so many, were evicted within a few minutes; or Azure had no spot of many sizes in
+ * its zone.
+ */
 export interface OfferingStorm {
   readonly evicted: number;
   readonly of: number;
@@ -32,7 +35,9 @@ export interface Offering {
   readonly available: boolean;
   /** Further labels that hold for this offering only, such as `karpenter.azure.com/placement-scope`. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Of an offering of type `reserved`, and of no other: which reservation it is of, and how many more nodes that holds. */
+  /**
+   * Of an offering of type `reserved`, and of no other: which reservation it is of, and how many more nodes that holds.
+   */
   readonly reservation?: { readonly id: string; readonly remaining: number };
   /** Of a spot VM: the chance that Azure evicts it within an hour, 0 to 1. Absent where it is not known. */
   readonly evictionsPerHour?: number;
@@ -42,7 +47,9 @@ export interface Offering {
   readonly quota?: QuotaUse;
 }
 
-/** A VM size as one NodePool's node class would run it. Allocatable = capacity − overhead, per resource, floored at 0. */
+/**
+ * A VM size as one NodePool's node class would run it. Allocatable = capacity − overhead, per resource, floored at 0.
+ */
 export interface InstanceType {
   readonly name: string;
   /** Label key to the values a node of this size may have. One value: a fact. Several: the launch decides. */

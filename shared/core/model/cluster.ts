@@ -23,7 +23,9 @@ import type {
   StorageClass,
 } from '../../kubernetes/manifest.ts';
 
-/** What pods that are alike share: namespace, labels, controller, annotations a decision reads, and the reduced spec. */
+/**
+ * What pods that are alike share: namespace, labels, controller, annotations a decision reads, and the reduced spec.
+ */
 export interface PodShape {
   readonly namespace: string;
   readonly labels: Labels;

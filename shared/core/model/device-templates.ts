@@ -30,7 +30,9 @@ export function toTemplateSlices(
   });
 }
 
-/** One out of several sources, the strongest last. It decides per driver: what it knows of one says nothing of another. */
+/**
+ * One out of several sources, the strongest last. It decides per driver: what it knows of one says nothing of another.
+ */
 export function mergeTemplates(...sources: ReadonlyArray<DeviceTemplates>): DeviceTemplates {
   const merged = new Map<string, Map<string, ReadonlyArray<ResourceSliceSpec>>>();
   for (const [pool, types] of sources.flatMap((source) => [...source])) {

@@ -3,15 +3,18 @@ import type { ProvisioningInput } from './provisioning-input.ts';
 /** What an operator can set about disruption. */
 export interface DisruptionPolicy {
   /**
-   * What moving a pod costs, as a share of what the pool pays on average per node and pod, times the root of how many nodes the
-   * cluster has: in a large one a plan of many moves is asked for more per move. A Balanced pool asks for its own share if that is more.
+   * What moving a pod costs, as a share of what the pool pays on average per node and pod, times the root of how many
+   * nodes the cluster has: in a large one a plan of many moves is asked for more per move. A Balanced pool asks for its
+   * own share if that is more.
    */
   readonly moveCost: number;
   /** By NodePool that says so: its own share, whatever the number of nodes. */
   readonly moveCostOf: ReadonlyMap<string, number>;
   /** NodePools whose nodes are exempt from voluntary disruption now, by name. */
   readonly brakes: ReadonlyMap<string, Brake>;
-  /** NodePools with a bake time that have nodes behind a new image or Kubernetes version, by name: what those wait for. */
+  /**
+   * NodePools with a bake time that have nodes behind a new image or Kubernetes version, by name: what those wait for.
+   */
   readonly rollouts: ReadonlyMap<string, Rollout>;
   /** Spot nodes may be replaced by other spot nodes, with as many cheaper sizes left as keep it from sliding down. */
   readonly spotToSpot: boolean;
@@ -58,8 +61,8 @@ export interface RepairPolicy {
 const MINUTE_MS = 60_000;
 
 /**
- * What AKS calls a sick node, and for how long it may be: karpenter-provider-azure 2026-08, RepairPolicies. That a machine is
- * about to be evicted is left to the interruption, which knows the deadline.
+ * What AKS calls a sick node, and for how long it may be: karpenter-provider-azure 2026-08, RepairPolicies. That a
+ * machine is about to be evicted is left to the interruption, which knows the deadline.
  */
 export const AKS_REPAIRS: ReadonlyArray<RepairPolicy> = [
   { conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 10 * MINUTE_MS },

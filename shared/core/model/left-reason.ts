@@ -2,9 +2,9 @@ import type { SelectorRequirement, Taint } from '../../kubernetes/manifest.ts';
 import type { Remedy } from './remedy.ts';
 
 /**
- * Reasons as data: each kind has its own fields, and `render-left-reason.ts` is the only place where they become sentences.
- * Quantities are exact, as Kubernetes writes them: `250m` of CPU, bytes of memory. `remedies` let the pod in, each by itself,
- * as far as the rule of the reason goes; they are what the words propose.
+ * Reasons as data: each kind has its own fields, and `render-left-reason.ts` is the only place where they become
+ * sentences. Quantities are exact, as Kubernetes writes them: `250m` of CPU, bytes of memory. `remedies` let the pod
+ * in, each by itself, as far as the rule of the reason goes; they are what the words propose.
  */
 
 /** Why a pod could not be planned for, whatever the pool. */
@@ -60,7 +60,9 @@ export type DeviceReason =
   /** The search for devices was given up at its bound. */
   | { readonly kind: 'devices-search'; readonly nodePool: null };
 
-/** Why a pod's volume keeps it from running anywhere yet. `claim` is `namespace/name`, or the volume's name in the pod. */
+/**
+ * Why a pod's volume keeps it from running anywhere yet. `claim` is `namespace/name`, or the volume's name in the pod.
+ */
 export type VolumeReason =
   | { readonly kind: 'volume-claim-missing'; readonly nodePool: null; readonly claim: string }
   | { readonly kind: 'volume-claim-lost'; readonly nodePool: null; readonly claim: string }
@@ -107,8 +109,8 @@ export type PoolReason =
       readonly remedies: Remedies;
     }
   /**
-   * What the pod asks of one label; no node of the pool has it. `pool`: what the pool says of the same label, where the two
-   * contradict each other, else empty. `meant`: the label that it is probably a mistyping of.
+   * What the pod asks of one label; no node of the pool has it. `pool`: what the pool says of the same label, where the
+   * two contradict each other, else empty. `meant`: the label that it is probably a mistyping of.
    */
   | {
       readonly kind: 'requirement';
@@ -126,7 +128,10 @@ export type PoolReason =
       readonly pool: ReadonlyArray<SelectorRequirement>;
       readonly remedies: Remedies;
     }
-  /** `most`: what the largest node of the pool has of it beside the daemonsets; `largest`: all that the largest of all sizes has. */
+  /**
+   * `most`: what the largest node of the pool has of it beside the daemonsets; `largest`: all that the largest of all
+   * sizes has.
+   */
   | {
       readonly kind: 'resource';
       readonly nodePool: string;
@@ -138,7 +143,9 @@ export type PoolReason =
     }
   /** Each resource alone can be had; no size that the pod may be on has all of them, with its host ports free. */
   | { readonly kind: 'resources-together'; readonly nodePool: string; readonly remedies: Remedies }
-  /** `wanted`: what the size that asks least of it would count; `left`: what the limit still allows, negative when over. */
+  /**
+   * `wanted`: what the size that asks least of it would count; `left`: what the limit still allows, negative when over.
+   */
   | {
       readonly kind: 'limit';
       readonly nodePool: string;

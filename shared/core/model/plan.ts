@@ -44,7 +44,10 @@ export interface OfferingRisk {
 /** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
 export const MAX_FALLBACKS = 20;
 
-/** Karpenter's mark on claims that have fewer choices than their pool's minValues asks for: `true`, or `false` where it has enough. */
+/**
+ * Karpenter's mark on claims that have fewer choices than their pool's minValues asks for: `true`, or `false` where it
+ * has enough.
+ */
 export const MIN_VALUES_RELAXED = 'karpenter.sh/nodeclaim-min-values-relaxed';
 
 /** A node to be created, with every choice made. Its order in the plan gives it its name when the plan is committed. */

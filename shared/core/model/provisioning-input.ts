@@ -17,7 +17,10 @@ export interface InFlightClaim {
 export interface SchedulingPolicy {
   /** `Respect`: preferences are tried as if they were required, then dropped one by one. `Ignore`: never looked at. */
   readonly preferencePolicy: 'Respect' | 'Ignore';
-  /** `BestEffort`: a new claim may have fewer values than a NodePool's minValues asks for, when nothing else is possible. */
+  /**
+   * `BestEffort`: a new claim may have fewer values than a NodePool's minValues asks for, when nothing else is
+   * possible.
+   */
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   /** The spread of pods that ask for none, over pods of their own controller. Karpenter's `defaultConstraints`. */
   readonly defaultSpread: ReadonlyArray<Omit<TopologySpreadConstraint, 'labelSelector' | 'matchLabelKeys'>>;
@@ -44,13 +47,19 @@ export const KARPENTER_POLICY: SchedulingPolicy = {
   gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: true },
 };
 
-/** Bounds on effort, as counts of operations and never as time, so that the same input gives the same plan everywhere. */
+/**
+ * Bounds on effort, as counts of operations and never as time, so that the same input gives the same plan everywhere.
+ */
 export interface WorkLimits {
-  /** Operations that packing and its proof may take in all, 5 to 10 ns each. A first plan is made whatever the number. */
+  /**
+   * Operations that packing and its proof may take in all, 5 to 10 ns each. A first plan is made whatever the number.
+   */
   readonly operations: number;
 }
 
-/** About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/planning/packing.ts). */
+/**
+ * About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/planning/packing.ts).
+ */
 export const DEFAULT_WORK: WorkLimits = { operations: 60_000_000 };
 
 /** Pods with resource claims (DRA) are left, or planned with the means to read them. */
@@ -84,15 +93,16 @@ export interface ProvisioningInput {
   readonly work: WorkLimits;
   readonly devices: DeviceSupport;
   /**
-   * By NodePool that says so: what the eviction of a node costs, in whole milliseconds for which the node is paid. 0: price
-   * alone decides. In all others it is DEFAULT_EVICTION_COST_MS.
+   * By NodePool that says so: what the eviction of a node costs, in whole milliseconds for which the node is paid. 0:
+   * price alone decides. In all others it is DEFAULT_EVICTION_COST_MS.
    */
   readonly evictionCostMs: ReadonlyMap<string, number>;
   /** Machines that are planned around as if they had gone, and that may stay: limits hold with them too. */
   readonly held: ReadonlyArray<HeldMachine>;
   /**
-   * By index into `Cluster.shapes`: pods that spread over hosts and leave nodes that must go, with how many of those that the spread counts
-   * may be on one host, as many as were on one that goes. They come once that has gone, from when on it counts no more. Absent: none.
+   * By index into `Cluster.shapes`: pods that spread over hosts and leave nodes that must go, with how many of those
+   * that the spread counts may be on one host, as many as were on one that goes. They come once that has gone, from
+   * when on it counts no more. Absent: none.
    */
   readonly crowds?: ReadonlyMap<number, number>;
 }

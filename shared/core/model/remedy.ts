@@ -1,8 +1,8 @@
 import type { Requirement, Toleration } from '../../kubernetes/manifest.ts';
 
 /**
- * A change to one field of one manifest: what the words of a reason propose, as data. A change of a requirement or of what
- * the pod asks is of all that is said of the label `key`, not of one entry.
+ * A change to one field of one manifest: what the words of a reason propose, as data. A change of a requirement or of
+ * what the pod asks is of all that is said of the label `key`, not of one entry.
  */
 export type Edit =
   /** What the pool requires of the label; an empty list removes it. */

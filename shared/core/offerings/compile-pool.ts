@@ -32,9 +32,15 @@ export interface CompiledPool {
   readonly catalog: CompiledCatalog;
   /** Per type of the catalog: the offerings that the pool allows and that are available. 0: not a type of this pool. */
   readonly offered: Int32Array;
-  /** Types of the pool in the order in which they are tried: those not shunned first, then by weighed price, then by name. */
+  /**
+   * Types of the pool in the order in which they are tried: those not shunned first, then by weighed price, then by
+   * name.
+   */
   readonly order: Int32Array;
-  /** Per type that the pool allows, available or not: 1 for burstable sizes and retired generations that it does not name. */
+  /**
+   * Per type that the pool allows, available or not: 1 for burstable sizes and retired generations that it does not
+   * name.
+   */
   readonly shunned: Uint8Array;
   /** Per type: the lowest weighed price among `offered`. */
   readonly lowestWeighed: Float64Array;
@@ -129,7 +135,9 @@ const LIFECYCLE_LABELS: ReadonlyMap<string, LabelRule> = new Map([
   [labelKey.initialized, oneOf(['true'])],
 ]);
 
-/** A rule of a pool on a label that neither type nor offering decides, and that is not settled: the claim's pods choose. */
+/**
+ * A rule of a pool on a label that neither type nor offering decides, and that is not settled: the claim's pods choose.
+ */
 export function isOpenKey(pool: CompiledPool, key: string): boolean {
   if (pool.catalog.marketKeys.has(key) || isDecidedByType(pool.catalog, key)) return false;
   const rule = pool.rules.get(key);

@@ -57,8 +57,8 @@ export interface CompiledCatalog {
 }
 
 /**
- * A bit mask holds so many combinations of zone, capacity type and reservation. A region has at most 4 zones (none included)
- * × 2 capacity types × few labels: 16 today. Of a catalog with more, reservations are left out first.
+ * A bit mask holds so many combinations of zone, capacity type and reservation. A region has at most 4 zones (none
+ * included) × 2 capacity types × few labels: 16 today. Of a catalog with more, reservations are left out first.
  */
 export const MARKETS_MAX = 31;
 
@@ -206,7 +206,9 @@ function marketId({ zone, capacityType, labels }: Market): string {
   return JSON.stringify([zone, capacityType, Object.entries(labels).toSorted((a, b) => byCodeUnit(a[0], b[0]))]);
 }
 
-/** `bits`: by place of an offering, its market; −1 for one that is left out. `prices`: a row of Infinity to write to. */
+/**
+ * `bits`: by place of an offering, its market; −1 for one that is left out. `prices`: a row of Infinity to write to.
+ */
 function compileType(type: InstanceType, bits: Int32Array, weighedPrices: Float64Array): CompiledType {
   const weighedListPrices = type.offerings.every(({ available }) => available)
     ? weighedPrices

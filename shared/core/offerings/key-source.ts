@@ -45,9 +45,9 @@ function typeValues(pool: CompiledPool, key: string): ReadonlyArray<string | und
 }
 
 /**
- * The values that nodes of the pool which meet one of `alternatives` can have for the key; null: any node. Of a label that the
- * pool leaves open without listing values: those that it allows of `named`, and the one that its nodes get where pods need the
- * label and name no value.
+ * The values that nodes of the pool which meet one of `alternatives` can have for the key; null: any node. Of a label
+ * that the pool leaves open without listing values: those that it allows of `named`, and the one that its nodes get
+ * where pods need the label and name no value.
  */
 export function domainsOn(
   pool: CompiledPool,

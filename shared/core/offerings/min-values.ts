@@ -87,8 +87,9 @@ export function valuesAmong(
 }
 
 /**
- * At most `most` of `types`, which come best first: the best, but as many further down as minValues needs; the first of all
- * is always kept. Karpenter cuts the list first and then gives the claim up when the cheapest alone have too few values.
+ * At most `most` of `types`, which come best first: the best, but as many further down as minValues needs; the first of
+ * all is always kept. Karpenter cuts the list first and then gives the claim up when the cheapest alone have too few
+ * values.
  */
 export function cutTo(state: PoolState, types: ReadonlyArray<number>, most: number): ReadonlyArray<number> {
   if (types.length <= most) return types;

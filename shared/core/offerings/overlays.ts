@@ -19,9 +19,9 @@ interface CompiledOverlay {
 type Matches = ReadonlyArray<ReadonlyArray<CompiledOverlay>>;
 
 /**
- * The catalog with prices and capacities as NodeOverlays set them: the heaviest overlay that matches an offering decides
- * its price, and per resource the type's capacity. Of two with one weight that would change the same, the one whose name
- * comes later counts and the other changes nothing at all, as in Karpenter.
+ * The catalog with prices and capacities as NodeOverlays set them: the heaviest overlay that matches an offering
+ * decides its price, and per resource the type's capacity. Of two with one weight that would change the same, the one
+ * whose name comes later counts and the other changes nothing at all, as in Karpenter.
  */
 export function overlaidCatalog({ cluster, catalog, policy }: ProvisioningInput): Catalog {
   if (!policy.gates.nodeOverlay || cluster.nodeOverlays.length === 0) return catalog;
@@ -35,8 +35,8 @@ export function overlaidCatalog({ cluster, catalog, policy }: ProvisioningInput)
 }
 
 /**
- * The overlays that change nothing because another of the same weight changes the same, each by its name with the name of
- * that other. Empty while the gate is closed.
+ * The overlays that change nothing because another of the same weight changes the same, each by its name with the name
+ * of that other. Empty while the gate is closed.
  */
 export function overlayConflicts({ cluster, catalog, policy }: ProvisioningInput): ReadonlyMap<string, string> {
   if (!policy.gates.nodeOverlay) return new Map();

@@ -45,7 +45,10 @@ export interface UsablePool {
   readonly usable: Float64Array;
   /** Per type: 1 when all its offerings carry the same daemons, so that one row speaks for all. */
   readonly uniform: Uint8Array;
-  /** Row `type`: the same of each of its offerings, where it is uniform. Small, since it is read more than anything else. */
+  /**
+   * Row `type`: the same of each of its offerings, where it is uniform. Small, since it is read more than anything
+   * else.
+   */
   readonly usableOnAll: Float64Array;
   /** Host ports that daemons take, with the offerings on which they do. */
   readonly daemonPorts: ReadonlyArray<{ readonly ports: ReadonlyArray<HostPort>; readonly offered: Int32Array }>;
@@ -204,7 +207,10 @@ function usableRows(
 /** What of a machine counts against its pool's limits. */
 type CountedMachine = Pick<ExistingCapacity, 'nodePool' | 'capacity'>;
 
-/** Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does; and those that are only marked to go. */
+/**
+ * Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does; and those that are
+ * only marked to go.
+ */
 function remainingLimits(pool: CompiledPool, counted: ReadonlyArray<CountedMachine>): Map<string, number> {
   const used = new Map<string, number>();
   for (const { nodePool, capacity } of counted) {
@@ -225,7 +231,10 @@ export function withinLimits(
   return overLimits(remaining, capacity, instead) === null;
 }
 
-/** The first limit that such a node would break: how much more it takes of the resource, and what is left; null for none. */
+/**
+ * The first limit that such a node would break: how much more it takes of the resource, and what is left; null for
+ * none.
+ */
 export function overLimits(
   remaining: ReadonlyMap<string, number>,
   capacity: Amounts,

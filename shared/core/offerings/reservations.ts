@@ -3,7 +3,10 @@ import { labelKey } from '../../kubernetes/labels.ts';
 import type { CompiledCatalog } from './compile-types.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 
-/** The catalog with what is left of its capacity reservations: those used up, or all while the gate is closed, are not available. */
+/**
+ * The catalog with what is left of its capacity reservations: those used up, or all while the gate is closed, are not
+ * available.
+ */
 export function reservedCatalog(input: ProvisioningInput): Catalog {
   const { catalog, policy } = input;
   if (![...catalog.values()].some((types) => types.some(hasReserved))) return catalog;

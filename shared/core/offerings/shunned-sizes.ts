@@ -2,8 +2,8 @@ import { labelKey } from '../../kubernetes/labels.ts';
 import { onlyValue, type LabelRule, type LabelRules } from '../rules/label-rule.ts';
 
 /**
- * Generations that Azure has retired or announced to retire, by size name: A and Av2; D, DS and their v2; F, Fs and Fsv2
- * (FX is another series); G and GS; H; L, Ls and Lsv2; NCv2, NCv3; ND and NDv2; NV, NVv2, NVv3, NVv4.
+ * Generations that Azure has retired or announced to retire, by size name: A and Av2; D, DS and their v2; F, Fs and
+ * Fsv2 (FX is another series); G and GS; H; L, Ls and Lsv2; NCv2, NCv3; ND and NDv2; NV, NVv2, NVv3, NVv4.
  * Source: Azure's list of retired and previous-generation VM sizes, as of 2026-11.
  */
 const RETIRED: ReadonlyArray<RegExp> = [

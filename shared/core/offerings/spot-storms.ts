@@ -38,8 +38,9 @@ const MINUTE_MS = 60_000;
 const WINDOW_MS = 10 * MINUTE_MS;
 
 /**
- * A storm is so many within the window, and this share of what there was. In Azure's worst band a quarter of machines go within an hour,
- * which is 4 % in ten minutes: where nothing is wrong, a fifth is reached by chance only where there are few machines, hence the number.
+ * A storm is so many within the window, and this share of what there was. In Azure's worst band a quarter of machines
+ * go within an hour, which is 4 % in ten minutes: where nothing is wrong, a fifth is reached by chance only where there
+ * are few machines, hence the number.
  */
 const LEAST_EVICTED = 3;
 const LEAST_SHARE = 0.2;
@@ -49,8 +50,9 @@ const FIRST_REST_MS = 30 * MINUTE_MS;
 const LONGEST_REST_MS = 240 * MINUTE_MS;
 
 /**
- * Every three minutes, which is as long as one takes to start. With what an eviction costs by default, spot in a storm counts as eleven times its
- * price: more than on demand at Azure's deepest discount, 90 %; where a pool has nothing else it is bought all the same, elsewhere first.
+ * Every three minutes, which is as long as one takes to start. With what an eviction costs by default, spot in a storm
+ * counts as eleven times its price: more than on demand at Azure's deepest discount, 90 %; where a pool has nothing
+ * else it is bought all the same, elsewhere first.
  */
 export const STORM_EVICTIONS_PER_HOUR = 20;
 
@@ -60,7 +62,9 @@ const FORGOTTEN_MS = 24 * 60 * MINUTE_MS;
 /** Evictions are counted within minutes; these are kept to know one that is told of again. */
 const KEPT_MS = 60 * MINUTE_MS;
 
-/** Of the newest: some 60 KB where all instances read it. A share of more machines than that is a storm by any count. */
+/**
+ * Of the newest: some 60 KB where all instances read it. A share of more machines than that is a storm by any count.
+ */
 const KEPT_MAX = 500;
 
 /** What is remembered after an eviction. One that is known changes nothing. */
@@ -154,8 +158,8 @@ export interface SpotShortage {
 const SHORT_MS = 10 * MINUTE_MS;
 
 /**
- * Sizes of one zone, or pairs of size and zone of the region. What is refused after the machine was asked for costs ten seconds each time, in
- * which pods wait; what is bought on demand for no need goes back to spot by consolidation.
+ * Sizes of one zone, or pairs of size and zone of the region. What is refused after the machine was asked for costs ten
+ * seconds each time, in which pods wait; what is bought on demand for no need goes back to spot by consolidation.
  */
 const LEAST_OF_ZONE = 3;
 const LEAST_OF_REGION = 5;

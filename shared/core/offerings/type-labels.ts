@@ -2,7 +2,10 @@ import type { InstanceType } from '../model/catalog.ts';
 import { labelKey, normalizeKey, spellingsOf } from '../../kubernetes/labels.ts';
 import { oneOf, type LabelRule } from '../rules/label-rule.ts';
 
-/** The labels of all sizes of a catalog, read one label at a time when a rule first asks for it: most are asked for by none. */
+/**
+ * The labels of all sizes of a catalog, read one label at a time when a rule first asks for it: most are asked for by
+ * none.
+ */
 export interface TypeLabels {
   /** Does any size have the label? */
   readonly has: (key: string) => boolean;

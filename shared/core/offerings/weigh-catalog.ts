@@ -2,8 +2,8 @@ import type { CompiledCatalog, CompiledType } from './compile-types.ts';
 import { riskOf, withRisk } from './weighed-price.ts';
 
 /**
- * The catalog with weighedPrices weighed by how often Azure evicts, where an eviction costs so many milliseconds of the node. The
- * catalog itself where nothing is known of evictions, or none costs anything: then nothing is copied.
+ * The catalog with weighedPrices weighed by how often Azure evicts, where an eviction costs so many milliseconds of the
+ * node. The catalog itself where nothing is known of evictions, or none costs anything: then nothing is copied.
  */
 export function weighCatalog(catalog: CompiledCatalog, evictionCostMs: number): CompiledCatalog {
   if (evictionCostMs === 0 || catalog.types.every(({ evictions }) => evictions === null)) return catalog;

@@ -3,8 +3,8 @@ import type { PlannedOffering } from '../model/plan.ts';
 import { microUsdPerHour, type MicroUsdPerHour } from '../quantity/units.ts';
 
 /**
- * What an eviction costs where nobody says: half an hour of the node. The start of its replacement is paid while no pod runs
- * on it, some minutes; the rest is work that its pods do again.
+ * What an eviction costs where nobody says: half an hour of the node. The start of its replacement is paid while no pod
+ * runs on it, some minutes; the rest is work that its pods do again.
  */
 export const DEFAULT_EVICTION_COST_MS = 30 * 60_000;
 
@@ -17,14 +17,17 @@ export function rateOf({ evictionsPerHour = 0, storm }: Pick<Offering, 'eviction
 }
 
 /**
- * What evictions add to a price, in millionths of it: the chance of one within an hour times what one costs, in hours of the
- * node. Rounded up. `costMs`: whole milliseconds.
+ * What evictions add to a price, in millionths of it: the chance of one within an hour times what one costs, in hours
+ * of the node. Rounded up. `costMs`: whole milliseconds.
  */
 export function riskOf(evictionsPerHour: number, costMs: number): number {
   return Math.ceil((Math.round(evictionsPerHour * MILLION) * costMs) / HOUR_MS);
 }
 
-/** The price with `risk` millionths of it on top, in micro-USD per hour, rounded up. In whole numbers, so that it is exact. */
+/**
+ * The price with `risk` millionths of it on top, in micro-USD per hour, rounded up. In whole numbers, so that it is
+ * exact.
+ */
 export function withRisk(price: number, risk: number): number {
   if (risk === 0 || price === Infinity) return price;
   const dollars = Math.floor(price / MILLION);

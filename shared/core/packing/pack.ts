@@ -42,15 +42,18 @@ const FEW_PODS = 60;
 const MOST_KINDS = 100;
 /** Items times pods: with more, a packing of one node after another takes longer than rounding fractions. */
 const MOST_ITEMS_TIMES_PODS = 2_000_000;
-/** Up to so many, one simple packing takes a second; it costs up to a tenth less than rounded fractions, which nothing betters then. */
+/**
+ * Up to so many, one simple packing takes a second; it costs up to a tenth less than rounded fractions, which nothing
+ * betters then.
+ */
 const MOST_TO_CONSTRUCT = 5_000_000;
 /** The best on average of those tried, 10 to 160. */
 const STEEPNESS = 40;
 
 /**
  * A cheap packing and a bound on what any costs. Packings guided by fluid prices come first; column generation says
- * what pods are worth and bounds the cost; dives turn its fractions into nodes; and for few nodes every set of nodes that
- * could be cheaper is looked at. It stops when nothing can be gained or the work is used up. Deterministic.
+ * what pods are worth and bounds the cost; dives turn its fractions into nodes; and for few nodes every set of nodes
+ * that could be cheaper is looked at. It stops when nothing can be gained or the work is used up. Deterministic.
  */
 export function pack(problem: PackingProblem, work: Work): BoundedPacking {
   const parts = partsOf(problem);
@@ -91,8 +94,8 @@ export interface BoundGoal {
 }
 
 /**
- * What any packing of the pods that fit some bin costs at least, in micro-USD per hour, when only that is asked: without
- * looking for a packing.
+ * What any packing of the pods that fit some bin costs at least, in micro-USD per hour, when only that is asked:
+ * without looking for a packing.
  */
 export function packingBound(problem: PackingProblem, asked: BoundGoal, work: Work): number {
   const parts = partsOf(problem).map((one) => prepared(one.problem, work));
@@ -187,8 +190,8 @@ function firstPacking(part: Part, fluid: Float64Array): Packing {
 }
 
 /**
- * Of many kinds: node after node around what is hard to place. Where kinds are so many that a node has few of each, fractions are tried too;
- * where there are so many that the first takes too long, fractions and a simple packing.
+ * Of many kinds: node after node around what is hard to place. Where kinds are so many that a node has few of each,
+ * fractions are tried too; where there are so many that the first takes too long, fractions and a simple packing.
  */
 function firstOfMany(part: Part, fluid: Float64Array): Packing | null {
   const { flat, items, demand, work } = part;
@@ -329,11 +332,17 @@ export function worthOf(problem: PackingProblem, work: Work): Float64Array {
 export interface RuledNodes {
   /** Sets that cost less than this are looked for. */
   readonly below: number;
-  /** Puts the pods on these nodes, per bin of the problem, by all rules; null where it finds no way. `worth`: of a pod per item. */
+  /**
+   * Puts the pods on these nodes, per bin of the problem, by all rules; null where it finds no way. `worth`: of a pod
+   * per item.
+   */
   readonly place: (nodes: Int32Array, worth: Float64Array) => ReadonlyArray<PackedNode> | null;
 }
 
-/** What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place` returns. */
+/**
+ * What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place`
+ * returns.
+ */
 export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes, work: Work): CoverResult {
   const { part, kept, fluid } = prepared(problem, work);
   const first = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));

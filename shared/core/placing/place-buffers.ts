@@ -11,8 +11,9 @@ import { balanceZones } from './together/balance-zones.ts';
 const BUFFER_SHARE = 0.3;
 
 /**
- * Buffers come after all pods, on what these leave free: where pods go, and why one is left, does not depend on them. `before`
- * is what `placed` was placed by; the workspace of `placed` is not used any more. Returns the buffers' pods as `left`.
+ * Buffers come after all pods, on what these leave free: where pods go, and why one is left, does not depend on them.
+ * `before` is what `placed` was placed by; the workspace of `placed` is not used any more. Returns the buffers' pods as
+ * `left`.
  */
 export function placeBuffers(placed: PlacedPods, before: CompiledInput, { input, buffers }: BufferedInput): PlacedPods {
   const spare = buffers.flatMap((buffer) => buffer.pods);

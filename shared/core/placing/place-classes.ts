@@ -32,7 +32,10 @@ export function rulesFor(workspace: Workspace): BulkRules {
   return new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
 }
 
-/** Places the pods of each class in turn, each with its share of the work that is left; returns the pods without a place. */
+/**
+ * Places the pods of each class in turn, each with its share of the work that is left; returns the pods without a
+ * place.
+ */
 export function placeClasses(
   workspace: Workspace,
   placing: PlacingOrder,
@@ -63,7 +66,10 @@ export interface PlacingOrder {
   readonly solved: Array<SolvedProblem>;
 }
 
-/** Existing capacity first, then pods whose rules look at others one by one and the rest packed together, or the reverse. */
+/**
+ * Existing capacity first, then pods whose rules look at others one by one and the rest packed together, or the
+ * reverse.
+ */
 function placeClass(workspace: Workspace, placing: PlacingOrder, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const { rules, order } = placing;
   const [plain, others] = partition(pods, ({ shape }) => isPlain(workspace, rules.get(shape) ?? null));

@@ -23,13 +23,18 @@ import { balanceZones } from './together/balance-zones.ts';
 import type { SolvedProblem } from './together/bulk.ts';
 import { mergeClaims } from './together/merge-claims.ts';
 
-/** Of all the work that is allowed, what packing may take where pods are placed one by one too: there are two orders then. */
+/**
+ * Of all the work that is allowed, what packing may take where pods are placed one by one too: there are two orders
+ * then.
+ */
 const MIXED_SHARE = 0.3;
 
 /** However much work packing took, the proof may take this share of all that is allowed. */
 const PROOF_SHARE = 0.2;
 
-/** Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second. */
+/**
+ * Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second.
+ */
 const BOTH_ORDERS_MAX = 2_000;
 
 /** Where pods went, before it is told: only the better of two is worked out to a plan with its reasons. */
@@ -43,8 +48,8 @@ export interface PlacedPods {
 }
 
 /**
- * Finds a place for the pods of `compiled`: that leaves as few as can be, and of those the cheapest found. Where hosts go, pods that spread
- * over them are as many on one as they were, if all that stay are even then; else as if none went.
+ * Finds a place for the pods of `compiled`: that leaves as few as can be, and of those the cheapest found. Where hosts
+ * go, pods that spread over them are as many on one as they were, if all that stay are even then; else as if none went.
  */
 export function placePods(compiled: CompiledInput): PlacedPods {
   const { crowds, ...input } = compiled.input;
@@ -81,8 +86,8 @@ const FEWEST_SHARE = 0.1;
 const AGAIN_SHARE = 0.2;
 
 /**
- * Where the cheapest plan left pods that others' room would hold: the least that can be left, whatever it costs; and that
- * planned once more, so that it costs no more than it must and heeds preferences.
+ * Where the cheapest plan left pods that others' room would hold: the least that can be left, whatever it costs; and
+ * that planned once more, so that it costs no more than it must and heeds preferences.
  */
 function withFewestLeft(compiled: CompiledInput, cheapest: PlacedPods): PlacedPods {
   if (cheapest.workspace.devices !== null) return cheapest;

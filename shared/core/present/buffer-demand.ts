@@ -7,7 +7,10 @@ import { byCodeUnit } from '../rules/label-rule.ts';
 import { podRequests } from '../rules/pod-requests.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 
-/** What a CapacityBuffer asks for, or why that cannot be told. Reasons are Karpenter's, of the condition ReadyForProvisioning. */
+/**
+ * What a CapacityBuffer asks for, or why that cannot be told. Reasons are Karpenter's, of the condition
+ * ReadyForProvisioning.
+ */
 export type BufferDemand =
   | {
       readonly kind: 'resolved';

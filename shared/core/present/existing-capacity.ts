@@ -37,8 +37,8 @@ export interface Machine {
 }
 
 /**
- * All capacity that pods can use, initialized first, of that what is open to all first, then by name. What is being deleted is left out. Who
- * fits an open node leaves the room of one that is kept to those that it is kept for.
+ * All capacity that pods can use, initialized first, of that what is open to all first, then by name. What is being
+ * deleted is left out. Who fits an open node leaves the room of one that is kept to those that it is kept for.
  */
 export function existingCapacity(
   input: ProvisioningInput,
@@ -92,8 +92,8 @@ export function isLeaving({ node, claim }: Machine): boolean {
 }
 
 /**
- * The machines that are marked to go and may stay all the same, as nothing of them is being deleted; of those called `names`, too,
- * whether they are marked or not. Nothing is planned onto them, and limits count them until they go.
+ * The machines that are marked to go and may stay all the same, as nothing of them is being deleted; of those called
+ * `names`, too, whether they are marked or not. Nothing is planned onto them, and limits count them until they go.
  */
 export function heldMachines(
   input: ProvisioningInput,
@@ -270,7 +270,9 @@ function typeOf(claim: NodeClaim, input: ProvisioningInput) {
   return input.catalog.get(pool)?.find((type) => type.name === name);
 }
 
-/** A starting node reports no extended resources yet, or zero: what the claim promises counts until it is initialized. */
+/**
+ * A starting node reports no extended resources yet, or zero: what the claim promises counts until it is initialized.
+ */
 function amountsOf(
   { node, claim }: Machine,
   input: ProvisioningInput,

@@ -6,8 +6,8 @@ import { machinesOf } from './existing-capacity.ts';
 
 /**
  * The nodes and claims that are being removed, or are marked to be: their pods will need a place. A node that has no
- * claim of ours and is merely cordoned is somebody else's business. Nodes and claims are seen by watches of their own: one that is still
- * closed and whose claim does not say why any more stays, as its marks are coming off.
+ * claim of ours and is merely cordoned is somebody else's business. Nodes and claims are seen by watches of their own:
+ * one that is still closed and whose claim does not say why any more stays, as its marks are coming off.
  */
 export function leavingNames(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<string> {
   const { nodes, nodeClaims } = cluster;

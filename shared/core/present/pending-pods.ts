@@ -11,8 +11,8 @@ import { compileSelector, selects } from '../rules/selector.ts';
 
 /**
  * The pods a plan is for: those that kube-scheduler found no room for, those that an earlier plan promised a node, and
- * those on nodes that are going, as far as they may be moved. Pods of DaemonSets and static pods are never among them, nor
- * those that ask for a node of no NodePool: as in Karpenter they are somebody else's. Sorted by uid.
+ * those on nodes that are going, as far as they may be moved. Pods of DaemonSets and static pods are never among them,
+ * nor those that ask for a node of no NodePool: as in Karpenter they are somebody else's. Sorted by uid.
  */
 export function pendingPods(
   cluster: Cluster,
@@ -61,8 +61,8 @@ export function isPlaceable(cluster: Cluster, pod: Pod): boolean {
 }
 
 /**
- * Will a pod on a node that goes need another place? A pod of a StatefulSet will even while it is being deleted; one that
- * must not be disrupted, or whose budgets never allow its eviction, stays where it is for now.
+ * Will a pod on a node that goes need another place? A pod of a StatefulSet will even while it is being deleted; one
+ * that must not be disrupted, or whose budgets never allow its eviction, stays where it is for now.
  */
 export function isReschedulable(cluster: Cluster, pod: Pod, now: Instant): boolean {
   const shape = cluster.shapes[pod.shape];
@@ -80,7 +80,10 @@ export function isUnevictable(cluster: Cluster, pod: Pod, now: Instant): boolean
 /** What keeps a pod or a node from being disrupted, while its value says so. */
 export const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
 
-/** `true` protects for ever, a Go duration from the pod's start, as in Karpenter: one that has not started has all of it before it. */
+/**
+ * `true` protects for ever, a Go duration from the pod's start, as in Karpenter: one that has not started has all of it
+ * before it.
+ */
 export function isProtected({ annotations }: PodShape, pod: Pod, now: Instant): boolean {
   const text = annotations[DO_NOT_DISRUPT];
   if (text === undefined) return false;

@@ -9,13 +9,16 @@ import { parseTimestamp } from '../quantity/utc-time.ts';
 /** By when the pods of a NodeClaim must have left: Karpenter's annotation. */
 const TERMINATION_TIMESTAMP = 'karpenter.sh/nodeclaim-termination-timestamp';
 
-/** How long before its node's deadline a pod that nothing may evict till then is planned for: as long as new nodes take to join. */
+/**
+ * How long before its node's deadline a pod that nothing may evict till then is planned for: as long as new nodes take
+ * to join.
+ */
 const PLANNED_AHEAD_MS = 5 * 60_000;
 
 /**
- * The input as it will be without what leaves, to plan for the pods that lose their node. One that nothing may evict stays as long as
- * its node does, so that a node for it would stay empty: as Karpenter, nobody plans for it, but shortly before the node's deadline, which
- * spares no pod. `held`: as of `withoutNodes`.
+ * The input as it will be without what leaves, to plan for the pods that lose their node. One that nothing may evict
+ * stays as long as its node does, so that a node for it would stay empty: as Karpenter, nobody plans for it, but
+ * shortly before the node's deadline, which spares no pod. `held`: as of `withoutNodes`.
  */
 export function withoutLeaving(
   input: ProvisioningInput,

@@ -4,10 +4,11 @@ import { isPlaceable } from './pending-pods.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 
 /**
- * The input as it will be when the nodes or claims called `names` have gone: their pods wait, whatever would protect them
- * from a voluntary disruption, since nothing asks them; but for those that `staysWithNode` says end with it. Daemons and pods that end
- * with their node are gone too. Unknown names are ignored. A plan for it is audited against it. Machines that are only marked to go still
- * count against limits, and so do nodes in `held` that are not marked yet.
+ * The input as it will be when the nodes or claims called `names` have gone: their pods wait, whatever would protect
+ * them from a voluntary disruption, since nothing asks them; but for those that `staysWithNode` says end with it.
+ * Daemons and pods that end with their node are gone too. Unknown names are ignored. A plan for it is audited against
+ * it. Machines that are only marked to go still count against limits, and so do nodes in `held` that are not marked
+ * yet.
  */
 export function withoutNodes(
   input: ProvisioningInput,

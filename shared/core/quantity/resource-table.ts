@@ -23,7 +23,9 @@ export function toVector({ names }: Dimensions, amounts: Amounts): Float64Array 
   return vector;
 }
 
-/** Does `load` plus `more` stay within the row of `table` that starts at `offset`? A negative row never fits anything. */
+/**
+ * Does `load` plus `more` stay within the row of `table` that starts at `offset`? A negative row never fits anything.
+ */
 export function fitsRow(load: Float64Array, more: Float64Array, table: Float64Array, offset: number): boolean {
   for (let index = 0; index < load.length; index++) {
     if ((load[index] ?? 0) + (more[index] ?? 0) > (table[offset + index] ?? 0)) return false;

@@ -2,8 +2,9 @@ declare const unit: unique symbol;
 type Unit<Name extends string> = number & { readonly [unit]: Name };
 
 /**
- * A price in millionths of the currency of prices per hour: US dollars, unless the deployment says otherwise. Integer, so that equal
- * prices compare equal; rounded up from the source. Nothing that is decided depends on which currency it is.
+ * A price in millionths of the currency of prices per hour: US dollars, unless the deployment says otherwise. Integer,
+ * so that equal prices compare equal; rounded up from the source. Nothing that is decided depends on which currency it
+ * is.
  */
 export type MicroUsdPerHour = Unit<'micro-usd-per-hour'>;
 

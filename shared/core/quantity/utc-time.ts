@@ -15,7 +15,9 @@ const DAY_MS = 86_400_000;
 /** 1 January 1970 was a Thursday. */
 const EPOCH_WEEKDAY = 4;
 
-/** Days since the epoch of a date of the Gregorian calendar. Source: Howard Hinnant, chrono-compatible date algorithms. */
+/**
+ * Days since the epoch of a date of the Gregorian calendar. Source: Howard Hinnant, chrono-compatible date algorithms.
+ */
 export function daysOf(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);

@@ -32,12 +32,15 @@ import { poolLimits, type PoolLimits } from './pool-limits.ts';
 import { labelsFor, nodeOf, poolsForPods, possibleOfferings, type PossibleOffering } from './possible-nodes.ts';
 import { namedBy } from './named.ts';
 
-/** Audits of one first-fit: each takes a fraction of a plan. Shapes that findings name try the next way, and are left after the last. */
+/**
+ * Audits of one first-fit: each takes a fraction of a plan. Shapes that findings name try the next way, and are left
+ * after the last.
+ */
 const AUDITS_MAX = 12;
 
 /**
- * How a shape is placed: on what is there and then on new nodes as full as can be; on new nodes alone; one pod to a node, the nodes
- * in zones in turn. Shapes with rules about other pods get by on one of the last two.
+ * How a shape is placed: on what is there and then on new nodes as full as can be; on new nodes alone; one pod to a
+ * node, the nodes in zones in turn. Shapes with rules about other pods get by on one of the last two.
  */
 const WAYS = ['existing', 'full', 'apart'] as const;
 type Way = (typeof WAYS)[number];
@@ -53,9 +56,9 @@ export interface FirstFit {
 }
 
 /**
- * Adds places for `pods` to the plan: shape after shape, the largest first, each pod where there is room first. It reads the input
- * as the audit does, shares no code with the planner but prices, and knows nothing of cost but that of one node. Pods with resource
- * claims have no place here.
+ * Adds places for `pods` to the plan: shape after shape, the largest first, each pod where there is room first. It
+ * reads the input as the audit does, shares no code with the planner but prices, and knows nothing of cost but that of
+ * one node. Pods with resource claims have no place here.
  */
 export function addFirstFit(given: ProvisioningInput, start: Plan, pods: ReadonlyArray<Pod>): FirstFit {
   const context = contextOf(given);

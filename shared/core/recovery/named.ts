@@ -76,7 +76,10 @@ export function namedBy(
   }
 }
 
-/** The input without the pods and pools that are named: nothing is planned for them. `pending`: uids of all pods that are planned for. */
+/**
+ * The input without the pods and pools that are named: nothing is planned for them. `pending`: uids of all pods that
+ * are planned for.
+ */
 export function withoutNamed(
   input: ProvisioningInput,
   { shapes, staticPools }: Named,

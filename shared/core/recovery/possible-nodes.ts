@@ -26,7 +26,10 @@ export function poolsForPods({ cluster }: AuditedInput): ReadonlyArray<NodePool>
     .toSorted((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || byCodeUnit(a.metadata.name, b.metadata.name));
 }
 
-/** What the pool can have now but for reservations, which are held one by one: those not shunned first, then by weighed price. */
+/**
+ * What the pool can have now but for reservations, which are held one by one: those not shunned first, then by weighed
+ * price.
+ */
 export function possibleOfferings(input: AuditedInput, pool: NodePool): ReadonlyArray<PossibleOffering> {
   const { name } = pool.metadata;
   const rules = toRules(pool.spec.template.spec.requirements);
@@ -65,7 +68,10 @@ function isAllowed(input: AuditedInput, pool: NodePool, planned: PlannedOffering
   return decided.every((requirement) => meets(labels, requirement));
 }
 
-/** The labels of a claim of the pool for pods of the shape: the pool's own, and of what it leaves open what the pods select. */
+/**
+ * The labels of a claim of the pool for pods of the shape: the pool's own, and of what it leaves open what the pods
+ * select.
+ */
 export function labelsFor(
   input: AuditedInput,
   pool: NodePool,

@@ -44,17 +44,21 @@ export interface SoundPlan {
   readonly refused: RefusedPlan | null;
 }
 
-/** Plans without what findings name: each takes as long as the first, and what the second still meets is the planner's own fault. */
+/**
+ * Plans without what findings name: each takes as long as the first, and what the second still meets is the planner's
+ * own fault.
+ */
 const ROUNDS_MAX = 3;
 
 /** Findings that a pod that is left out is told; the log has them all. */
 const FINDINGS_TOLD = 3;
 
 /**
- * A plan that its audit lets through. One that breaks its own rules is a bug of ours and must not reach Azure, and it must not
- * keep other pods waiting: what its findings name is left out and the rest planned again; what is left out, or all where that does
- * not hold either, is placed by plain first-fit, audited as well. Pods for which nothing sound is found are left, with the finding
- * as their reason. A plan that places nobody is not judged: nothing of it is done. Pure, whatever `planner` is, if that is.
+ * A plan that its audit lets through. One that breaks its own rules is a bug of ours and must not reach Azure, and it
+ * must not keep other pods waiting: what its findings name is left out and the rest planned again; what is left out, or
+ * all where that does not hold either, is placed by plain first-fit, audited as well. Pods for which nothing sound is
+ * found are left, with the finding as their reason. A plan that places nobody is not judged: nothing of it is done.
+ * Pure, whatever `planner` is, if that is.
  */
 export function soundPlan(input: ProvisioningInput, now: Instant, planner: Planner = planProvisioning): SoundPlan {
   const first = attempt(planner, input, now);

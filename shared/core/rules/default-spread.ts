@@ -9,8 +9,8 @@ const OWNER = 'metadata.ownerReferences/uid';
 const SPREAD_OWNERS: ReadonlySet<string> = new Set(['ReplicaSet', 'StatefulSet', 'ReplicationController']);
 
 /**
- * The input with the policy's default spread given to every pod that asks for no spread itself and has a controller, over
- * the pods of that controller: a ReplicaSet's are one revision. A pod without one keeps none.
+ * The input with the policy's default spread given to every pod that asks for no spread itself and has a controller,
+ * over the pods of that controller: a ReplicaSet's are one revision. A pod without one keeps none.
  */
 export function withDefaultSpread(input: ProvisioningInput): ProvisioningInput {
   const { cluster, policy } = input;

@@ -3,7 +3,8 @@ import { normalizeKey, normalizeValue } from '../../kubernetes/labels.ts';
 
 /**
  * The states of one label that are acceptable: absent or not, and which values. Unlike Karpenter's requirement it keeps
- * absence apart, so `NotIn` and `Exists` on one key do not blur, and a contradiction is empty instead of `DoesNotExist`.
+ * absence apart, so `NotIn` and `Exists` on one key do not blur, and a contradiction is empty instead of
+ * `DoesNotExist`.
  */
 export interface LabelRule {
   readonly absent: boolean;
@@ -119,7 +120,9 @@ export function overlaps(a: LabelRule, b: LabelRule): boolean {
   return false;
 }
 
-/** Does `outer` accept all that `inner` accepts? May say no where the answer needs more than looking at listed values. */
+/**
+ * Does `outer` accept all that `inner` accepts? May say no where the answer needs more than looking at listed values.
+ */
 export function isWithin(inner: LabelRule, outer: LabelRule): boolean {
   if (inner.absent && !outer.absent) return false;
   if (!inner.complement) return [...inner.values].every((value) => admits(outer, value));

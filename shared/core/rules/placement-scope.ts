@@ -5,8 +5,8 @@ import type { NodePool } from '../../kubernetes/manifest.ts';
 const PLACEMENT_SCOPE = 'karpenter.azure.com/placement-scope';
 
 /**
- * Does the pool ask for VMs without a zone, or speak of them at all? Those that do not are planned with zones only: to a
- * pod that spreads over zones, "no zone" would be one more. When all zones refuse, a launch may still go without.
+ * Does the pool ask for VMs without a zone, or speak of them at all? Those that do not are planned with zones only: to
+ * a pod that spreads over zones, "no zone" would be one more. When all zones refuse, a launch may still go without.
  */
 export function namesRegional({ spec }: NodePool): boolean {
   const { labels = {} } = spec.template.metadata ?? {};

@@ -3,8 +3,8 @@ import { NODE_NAME_FIELD, normalizeKey } from '../../kubernetes/labels.ts';
 import { addRule, NOTHING, oneOf, toRule, type LabelRule, type LabelRules } from './label-rule.ts';
 
 /**
- * What a pod asks of a node's labels, as alternatives of which one must hold: its node selector with each required term.
- * Empty: nothing can hold. A term without expressions holds nowhere, as in kube-scheduler.
+ * What a pod asks of a node's labels, as alternatives of which one must hold: its node selector with each required
+ * term. Empty: nothing can hold. A term without expressions holds nowhere, as in kube-scheduler.
  */
 export function requiredAlternatives(spec: PodSpec): ReadonlyArray<LabelRules> {
   const selector = new Map<string, LabelRule>();

@@ -1,6 +1,9 @@
 import type { Taint, Toleration } from '../../kubernetes/manifest.ts';
 
-/** Does one toleration cover the taint? Source: Kubernetes core/v1 Toleration.ToleratesTaint, with its numeric operators. */
+/**
+ * Does one toleration cover the taint? Source: Kubernetes core/v1 Toleration.ToleratesTaint, with its numeric
+ * operators.
+ */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   const { key = '', operator = 'Equal', value = '', effect = '' } = toleration;
   if (effect !== '' && effect !== taint.effect) return false;

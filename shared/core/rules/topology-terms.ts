@@ -39,7 +39,9 @@ export function termId(key: string, pods: PodSet, filter: unknown): string {
   return JSON.stringify([normalizeKey(key), namespaces, pods.namespaceSelector, pods.selectors, filter]);
 }
 
-/** The API server of 1.34 and later has added these already; twice does no harm. Keys that the pod lacks are ignored. */
+/**
+ * The API server of 1.34 and later has added these already; twice does no harm. Keys that the pod lacks are ignored.
+ */
 function withLabelKeys(
   selector: LabelSelector,
   labels: Labels,

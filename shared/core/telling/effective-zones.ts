@@ -31,9 +31,10 @@ export const FLEXIBLE = 'flexible';
 export const NO_ZONE = 'none';
 
 /**
- * Counts the pods that a plan of `input` is for, by the one zone that they can be in. What counts are their required node
- * rules, volumes, and rules about other pods by zone, as of the pods that run before anything is placed; what pools offer
- * does not, as in Karpenter, whose metric this is. Alike for all pods of a shape, and worked out once for it.
+ * Counts the pods that a plan of `input` is for, by the one zone that they can be in. What counts are their required
+ * node rules, volumes, and rules about other pods by zone, as of the pods that run before anything is placed; what
+ * pools offer does not, as in Karpenter, whose metric this is. Alike for all pods of a shape, and worked out once for
+ * it.
  */
 export function countWaiting(input: ProvisioningInput, now: Instant): WaitingFigures {
   const { cluster, inFlight } = input;
@@ -67,7 +68,9 @@ function effectiveZone(rules: ReadonlyArray<LabelRule>, domains: ReadonlyArray<s
   return possible.size > 1 ? FLEXIBLE : zone;
 }
 
-/** What the shape's node rules and volumes say of the zone, as alternatives; volumes that are not there yet say nothing. */
+/**
+ * What the shape's node rules and volumes say of the zone, as alternatives; volumes that are not there yet say nothing.
+ */
 function ownRules({ cluster }: ProvisioningInput, shape: PodShape): ReadonlyArray<LabelRule> {
   const volumes = volumeRules(cluster, shape);
   const alternatives = volumes.kind === 'problem' ? [ANYTHING] : volumes.alternatives.map(zoneRule);

@@ -33,7 +33,9 @@ export function parseQuantity(text: string | number, perUnit: number, rounding: 
   return Number(rounded < LARGEST ? rounded : LARGEST);
 }
 
-/** Whole numbers with a suffix that leaves no fraction, as nearly all quantities are: null where doubles are not exact. */
+/**
+ * Whole numbers with a suffix that leaves no fraction, as nearly all quantities are: null where doubles are not exact.
+ */
 function simpleQuantity(digits: string, suffix: string, exponent: string | undefined, perUnit: number): number | null {
   if (exponent !== undefined || digits.length > 15 || digits.includes('.')) return null;
   if (suffix === 'm') return perUnit === 1000 ? Number(digits) : null;
@@ -48,8 +50,8 @@ export function unitsOf(resource: string): number {
 }
 
 /**
- * A resource list in integers: what is asked for rounds up, what is offered rounds down. An unreadable quantity counts as
- * impossible to serve when asked for, and as nothing when offered.
+ * A resource list in integers: what is asked for rounds up, what is offered rounds down. An unreadable quantity counts
+ * as impossible to serve when asked for, and as nothing when offered.
  */
 export function parseAmounts(list: ResourceList | undefined, rounding: Rounding): Map<string, number> {
   const amounts = new Map<string, number>();
@@ -70,7 +72,10 @@ export function raiseAmounts(total: Map<string, number>, other: Amounts): Map<st
   return total;
 }
 
-/** The integer amounts as Kubernetes writes them, names sorted: `250m` for CPU that is no whole core, `2014Mi` for bytes, plain integers else. */
+/**
+ * The integer amounts as Kubernetes writes them, names sorted: `250m` for CPU that is no whole core, `2014Mi` for
+ * bytes, plain integers else.
+ */
 export function renderAmounts(amounts: Amounts): ResourceList {
   const names = [...amounts.keys()].toSorted((a, b) => (a < b ? -1 : 1));
   return Object.fromEntries(names.map((name) => [name, renderAmount(name, amounts.get(name) ?? 0)]));

@@ -7,7 +7,10 @@ const MOST_APART_OF_SHORT = 1;
 /** Words with fewer letters are short. */
 const LONG = 6;
 
-/** The known word that is probably a mistyping's meaning, whatever the case: the nearest, of equals the first. Null for none. */
+/**
+ * The known word that is probably a mistyping's meaning, whatever the case: the nearest, of equals the first. Null for
+ * none.
+ */
 export function wordMeant(given: string, known: Iterable<string>): string | null {
   const lower = given.toLowerCase();
   const most = given.length < LONG ? MOST_APART_OF_SHORT : MOST_APART;

@@ -28,8 +28,8 @@ const POOL = {
 } as const;
 
 /**
- * The cluster as our planners read it. `allReady`: nodes that start are told of as if they were there, with the pods that wait for them, so
- * that pods find the room that is left on them.
+ * The cluster as our planners read it. `allReady`: nodes that start are told of as if they were there, with the pods
+ * that wait for them, so that pods find the room that is left on them.
  */
 export function coreInput(world: World, allReady: boolean): ProvisioningInput {
   const nodes = [...world.nodes.values()].filter((node) => allReady || isReady(world, node));

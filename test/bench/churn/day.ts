@@ -39,7 +39,9 @@ const SCALINGS_PER_HOUR = 3;
 const NODES_THAT_DIE = 2;
 const EVICTIONS = 60;
 
-/** A drawn day: Deployments that follow the hour of the day, rollouts in working hours, jobs, evictions, nodes that die. */
+/**
+ * A drawn day: Deployments that follow the hour of the day, rollouts in working hours, jobs, evictions, nodes that die.
+ */
 export function drawnDay(seed: number): Day {
   const draw = drawFrom(2 * seed);
   const apps = [
@@ -80,7 +82,10 @@ interface Deploying {
   readonly pods: number;
 }
 
-/** Scales every 20 minutes to what the hour asks for, newest pods first to go; rolls out once or twice, a quarter a minute. */
+/**
+ * Scales every 20 minutes to what the hour asks for, newest pods first to go; rolls out once or twice, a quarter a
+ * minute.
+ */
 function deployment({ app, draw, note, pods }: Deploying): number {
   let next = pods;
   let there: Array<number> = [];

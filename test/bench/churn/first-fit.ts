@@ -26,8 +26,9 @@ interface Room {
 }
 
 /**
- * Karpenter's simulation in our words: pods by CPU, then memory, each onto the first node by name that has room, initialized ones first,
- * else onto one new node that stays every size that holds its pods. `mayTake`: nodes that pods of nodes that go may be put on.
+ * Karpenter's simulation in our words: pods by CPU, then memory, each onto the first node by name that has room,
+ * initialized ones first, else onto one new node that stays every size that holds its pods. `mayTake`: nodes that pods
+ * of nodes that go may be put on.
  */
 export function simulate(
   world: World,

@@ -16,8 +16,9 @@ const MOST_AT_ONCE = 100;
 const MEMO_TICKS = 20;
 
 /**
- * Karpenter's disruption in our words (core at v1.14): emptiness, then multi-node and single-node consolidation; the first that has a command
- * ends the pass, it is judged again after 15 seconds, the next turn, in which nothing else is decided, and then a replacement comes first.
+ * Karpenter's disruption in our words (core at v1.14): emptiness, then multi-node and single-node consolidation; the
+ * first that has a command ends the pass, it is judged again after 15 seconds, the next turn, in which nothing else is
+ * decided, and then a replacement comes first.
  */
 export function karpenter(): Remover {
   let command: Command | null = null;

@@ -11,8 +11,8 @@ import { appOf, isReady, launch, type SimNode, type World } from './world.ts';
 const LOOK_TICKS = 4;
 
 /**
- * Our disruption as `disrupt` has it: a look commits the first step of a plan; another one, at the earliest in the next turn and once replacements are ready, judges
- * the nodes again and removes them, or takes it all back.
+ * Our disruption as `disrupt` has it: a look commits the first step of a plan; another one, at the earliest in the next
+ * turn and once replacements are ready, judges the nodes again and removes them, or takes it all back.
  */
 export function ours(searchSteps: number): Remover {
   let begun: Removal | null = null;
@@ -45,7 +45,10 @@ export function ours(searchSteps: number): Remover {
   };
 }
 
-/** As the second look does: the nodes must still be such as may go, and our planner finds places for their pods without more nodes. */
+/**
+ * As the second look does: the nodes must still be such as may go, and our planner finds places for their pods without
+ * more nodes.
+ */
 function goOn(world: World, { going, coming }: Removal): void {
   const there = going.filter(({ name }) => world.nodes.has(name));
   for (const node of there) node.isLeaving = false;

@@ -41,9 +41,9 @@ interface Attempt {
 }
 
 /**
- * Karpenter's algorithm, in our words and for an empty cluster with one pool: pods by CPU, then memory; each onto the open
- * claim with the fewest pods that some size could still hold it on, else onto a new one, which may be any size. A claim
- * costs what the cheapest offering of the sizes left in it does. Preferences are dropped one by one.
+ * Karpenter's algorithm, in our words and for an empty cluster with one pool: pods by CPU, then memory; each onto the
+ * open claim with the fewest pods that some size could still hold it on, else onto a new one, which may be any size. A
+ * claim costs what the cheapest offering of the sizes left in it does. Preferences are dropped one by one.
  */
 export function planFirstFit({ cluster, catalog, policy }: ProvisioningInput): FirstFitPlan {
   const [pool] = cluster.nodePools;

@@ -7,7 +7,9 @@ export interface TopologyGroup {
   readonly byClaim: Map<number, number>;
 }
 
-/** The groups of a run: one per different rule, and one more per required anti-affinity for those that it keeps away. */
+/**
+ * The groups of a run: one per different rule, and one more per required anti-affinity for those that it keeps away.
+ */
 export interface TopologyGroups {
   readonly groups: Map<string, TopologyGroup>;
   readonly inverse: Map<string, TopologyGroup>;
@@ -52,8 +54,8 @@ export function toGrouped(made: TopologyGroups, pod: YardstickPod, rules: Readon
 }
 
 /**
- * The zones that are left of `zones`, when the pod joins claim number `claim`; empty when it must not. Each rule narrows
- * the zones as they were before, a spread to one of them, the emptiest.
+ * The zones that are left of `zones`, when the pod joins claim number `claim`; empty when it must not. Each rule
+ * narrows the zones as they were before, a spread to one of them, the emptiest.
  */
 export function allowedZones({ own, keptAway }: GroupedPod, claim: number, zones: Allowed, podZones: Allowed): Allowed {
   let left = zones;
@@ -104,7 +106,10 @@ function emptyZones({ byZone }: TopologyGroup, { zones }: Question): Allowed {
   return zones.filter((zone) => (byZone.get(zone) ?? 0) === 0);
 }
 
-/** Notes the pod on the claim, whose zones are now `zones`: counted when one is left, kept free of others in all of them. */
+/**
+ * Notes the pod on the claim, whose zones are now `zones`: counted when one is left, kept free of others in all of
+ * them.
+ */
 export function recordPod({ counted, inverse }: GroupedPod, claim: number, zones: Allowed): void {
   for (const group of [...counted, ...inverse]) {
     group.byClaim.set(claim, (group.byClaim.get(claim) ?? 0) + 1);

@@ -27,7 +27,9 @@ const SEED = 42;
 type Policy = ProvisioningInput['policy']['preferencePolicy'];
 type Labels = Readonly<Record<string, string>>;
 
-/** `count` pods in five equal parts: plain, spread over zones, spread over hosts, near their like, away from their like. */
+/**
+ * `count` pods in five equal parts: plain, spread over zones, spread over hosts, near their like, away from their like.
+ */
 export function diversePods(count: number): ReadonlyArray<PodShape> {
   const random = randomFrom(SEED);
   const pick = (values: ReadonlyArray<string>): string => values[Math.floor(random() * values.length)] ?? '';
@@ -91,7 +93,9 @@ export function preferringPods(count: number): ReadonlyArray<PodShape> {
   return Array.from({ length: count }, () => toShape(labels, spec));
 }
 
-/** The pods wait in an empty cluster with one pool of all sizes. Pods that are alike share a shape, as in a snapshot. */
+/**
+ * The pods wait in an empty cluster with one pool of all sizes. Pods that are alike share a shape, as in a snapshot.
+ */
 export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: Policy): ProvisioningInput {
   const shapes = new Map<string, { readonly shape: PodShape; readonly index: number }>();
   const waiting = pods.map((shape, at): Pod => {

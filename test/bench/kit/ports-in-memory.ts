@@ -21,9 +21,10 @@ const CLUSTER = 'bench';
 const STARTED_MS = Date.parse('2027-01-01T00:00:00Z');
 
 /**
- * The ports of one look at a cluster, in memory: the snapshot is there, all sizes may be had, and whatever is written is
- * taken. Storage is the product's own over a container in memory; what is created is put into the form that is sent.
- * Only what provisioning and disruption ask for is there, and nothing is read back: of what disruption marks, each is gone already.
+ * The ports of one look at a cluster, in memory: the snapshot is there, all sizes may be had, and whatever is written
+ * is taken. Storage is the product's own over a container in memory; what is created is put into the form that is sent.
+ * Only what provisioning and disruption ask for is there, and nothing is read back: of what disruption marks, each is
+ * gone already.
  */
 export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<InstanceType>, pool: NodePool): Ports {
   const blobs = new MemoryBlobs();

@@ -3,7 +3,9 @@ import { workload, type WorkloadManifest } from '../../property/shipped/drawn-wo
 import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
 import { drawingOf } from './drawing.ts';
 
-/** Workloads whose pods have rules about each other, as installations of well-known charts have, by name of the kind. */
+/**
+ * Workloads whose pods have rules about each other, as installations of well-known charts have, by name of the kind.
+ */
 export const kinds: Readonly<Record<string, (seed: number, pods: number) => ReadonlyArray<WorkloadManifest>>> = {
   /** Spread over zones, a large one and two small ones kept apart on hosts. */
   apart: (seed, pods) => drawn(seed, pods, { zones: 1, apart: [0.49, 0.04, 0.02] }),

@@ -23,9 +23,11 @@ import {
 } from '../churn/world.ts';
 
 /**
- * A simulated day of churn under our disruption, under Karpenter's, and with nobody removing nodes: `node test/bench/nodes/churn.ts [seeds] [search steps] [hours]`.
- * All else is the same: what happens to the pods, kube-scheduler's choice (the node with most left free), and our planner of provisioning, so that
- * what differs is who removes nodes. The search is shorter than the product's, so that a day passes in minutes. On-demand nodes only, two minutes to start one, a budget of a tenth, consolidateAfter of a minute, no daemons.
+ * A simulated day of churn under our disruption, under Karpenter's, and with nobody removing nodes: `node
+ * test/bench/nodes/churn.ts [seeds] [search steps] [hours]`. All else is the same: what happens to the pods,
+ * kube-scheduler's choice (the node with most left free), and our planner of provisioning, so that what differs is who
+ * removes nodes. The search is shorter than the product's, so that a day passes in minutes. On-demand nodes only, two
+ * minutes to start one, a budget of a tenth, consolidateAfter of a minute, no daemons.
  */
 const [seeds = '3', steps = '400000', hours = '24'] = process.argv.slice(2);
 const end = (DAY / 24) * Number(hours);

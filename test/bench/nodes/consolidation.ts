@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 /**
- * Plans the clusters of a folder, each checked by the folder's `check.py`, and prints ends, pods moved and time beside Karpenter's.
- * `node test/bench/nodes/consolidation.ts FOLDER [CLUSTER...]`: files as `c0100-s07.json.gz`, `catalog.json.gz`, `results-public.csv`.
+ * Plans the clusters of a folder, each checked by the folder's `check.py`, and prints ends, pods moved and time beside
+ * Karpenter's.
+ * `node test/bench/nodes/consolidation.ts FOLDER [CLUSTER...]`: files as `c0100-s07.json.gz`, `catalog.json.gz`,
+ * `results-public.csv`.
  */
 const [folder = '../shared/consolidation', ...wanted] = process.argv.slice(2);
 if (!existsSync(join(folder, 'check.py')))

@@ -6,8 +6,8 @@ import { drawing } from '../kit/drawing.ts';
 import { pricedWorkloads } from '../kit/priced-workloads.ts';
 
 /**
- * Plans beside partly filled nodes: `node test/bench/nodes/existing-nodes.ts [nodes] [filter of workload] [variant]`. Each node has
- * some CPU and memory left, different on all of them; together they hold a part of the pods.
+ * Plans beside partly filled nodes: `node test/bench/nodes/existing-nodes.ts [nodes] [filter of workload] [variant]`.
+ * Each node has some CPU and memory left, different on all of them; together they hold a part of the pods.
  */
 const [nodeCount = '500', wantedWorkload = '1000-', wantedVariant = ''] = process.argv.slice(2);
 

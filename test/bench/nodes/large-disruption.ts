@@ -20,9 +20,10 @@ import {
 
 /**
  * What a look of the function `disrupt` takes at large clusters, from the bytes of a snapshot, in a process of its own:
- * `node test/bench/nodes/large-disruption.ts [part of a load's name, or nodes]`. `disrupt` is the use case itself over ports in memory: gathering, both
- * planners, audits, commit. Beside it stand its stages, the audit of the first step, which is what a look begins, that of the whole plan, for
- * which only the command line asks, and the same cluster at rest: once everything that was planned has been done.
+ * `node test/bench/nodes/large-disruption.ts [part of a load's name, or nodes]`. `disrupt` is the use case itself over
+ * ports in memory: gathering, both planners, audits, commit. Beside it stand its stages, the audit of the first step,
+ * which is what a look begins, that of the whole plan, for which only the command line asks, and the same cluster at
+ * rest: once everything that was planned has been done.
  */
 const LOADS: ReadonlyArray<readonly [name: string, cluster: ScaledDown]> = [
   ['1,000 nodes at 30 %', { nodes: 1_000, pods: 30_000, use: 0.3, apps: 300, seed: 1 }],

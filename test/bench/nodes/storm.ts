@@ -12,11 +12,13 @@ import { readUses, type Use } from '../kit/process-use.ts';
  *
  *     node test/bench/nodes/storm.ts NODES [embedded | real] [NOTICE_SECONDS, default 30] [BOOT_SECONDS, default 60] [TROUBLE]
  *
- * `real` needs KUBEBUILDER_ASSETS. TROUBLE, from the notice on: `throttled`, Azure refuses every request for a minute; `locked`, nobody can write what
- * is remembered of Azure; `lease`, the latest decision's executor is dead; `sold-out`, there is no spot capacity any more. Functions run in
- * processes of their own, as on Azure, unless ONE_HOST is set. So many spot nodes with three pods each, whose grace period is 5 s, are taken back at the same
- * moment. Prints from the notice, per node: to its taint, to its last pod being told, to the PUTs of what replaces them; how many pods ended by
- * themselves before their VM was gone; what was bought that no pod came to; when all pods ran again; and which process used how much of the CPUs until the last pod was told.
+ * `real` needs KUBEBUILDER_ASSETS. TROUBLE, from the notice on: `throttled`, Azure refuses every request for a minute;
+ * `locked`, nobody can write what is remembered of Azure; `lease`, the latest decision's executor is dead; `sold-out`,
+ * there is no spot capacity any more. Functions run in processes of their own, as on Azure, unless ONE_HOST is set. So
+ * many spot nodes with three pods each, whose grace period is 5 s, are taken back at the same moment. Prints from the
+ * notice, per node: to its taint, to its last pod being told, to the PUTs of what replaces them; how many pods ended by
+ * themselves before their VM was gone; what was bought that no pod came to; when all pods ran again; and which process
+ * used how much of the CPUs until the last pod was told.
  */
 const nodes = Number(process.argv[2] ?? 20);
 const mode: Mode = process.argv[3] === 'real' ? 'real' : 'embedded';

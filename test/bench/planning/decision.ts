@@ -26,9 +26,10 @@ import { portsInMemory } from '../kit/ports-in-memory.ts';
 
 /**
  * What a decision takes, stage by stage, from the bytes of a snapshot to the bodies of its claims:
- * `node test/bench/planning/decision.ts [diverse pods, and these alone]`. Ports are in memory, all else is what the functions run. Prints for each load and stage
- * the time in a process that has just begun, and the fastest of several in one that is warm; and beside their sum what
- * `provision` takes as a whole. Sizes and prices come ready-made: reading them is a port's work.
+ * `node test/bench/planning/decision.ts [diverse pods, and these alone]`. Ports are in memory, all else is what the
+ * functions run. Prints for each load and stage the time in a process that has just begun, and the fastest of several
+ * in one that is warm; and beside their sum what `provision` takes as a whole. Sizes and prices come ready-made:
+ * reading them is a port's work.
  */
 interface Load {
   readonly name: string;

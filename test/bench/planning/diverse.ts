@@ -12,9 +12,9 @@ import { kinds } from '../kit/workloads-with-rules.ts';
 
 /**
  * What plans cost over their own bound, for pods that are all different and for pods with rules about each other:
- * `node test/bench/planning/diverse.ts KINDS [PODS] [SEEDS] [OPERATIONS]`, lists between commas. Kinds: `trace-all`, `trace-cpu`, `trace-gpu` and
- * `trace-no-gpus` (of the trace in the folder `LAW_TRACES`, else of what is as spread), and those of `workloads-with-rules.ts`. Times are
- * CPU time of this process.
+ * `node test/bench/planning/diverse.ts KINDS [PODS] [SEEDS] [OPERATIONS]`, lists between commas. Kinds: `trace-all`,
+ * `trace-cpu`, `trace-gpu` and `trace-no-gpus` (of the trace in the folder `LAW_TRACES`, else of what is as spread),
+ * and those of `workloads-with-rules.ts`. Times are CPU time of this process.
  */
 const [wanted = 'trace-no-gpus,apart,few-apart,zones,charts', pods = '30,100', seeds = '1,2,3', operations] =
   process.argv.slice(2);

@@ -8,8 +8,9 @@ import { compileInput, workspaceFor } from '../../../shared/core/placing/state/w
 import { input, onDemand, pods, pool, requirement, shape, spec } from '../../kit/core/build.ts';
 
 /**
- * What it takes to say, of each claim, why nothing cheaper was chosen: `node test/bench/planning/explain-cheaper.ts [claims]`, over
- * all sizes of a region. Every claim has one pod of another size, which is the worst case: no two claims are alike.
+ * What it takes to say, of each claim, why nothing cheaper was chosen: `node test/bench/planning/explain-cheaper.ts
+ * [claims]`, over all sizes of a region. Every claim has one pod of another size, which is the worst case: no two
+ * claims are alike.
  */
 const [claims = 1_000] = process.argv.slice(2).map(Number);
 const nodePools = [pool('a', { requirements: [onDemand] }), pool('b', { requirements: [requirement('x', 'Exists')] })];

@@ -5,8 +5,9 @@ import { DEFAULT_WORK } from '../../../shared/core/model/provisioning-input.ts';
 import { pricedWorkloads } from '../kit/priced-workloads.ts';
 
 /**
- * The first plan that a process makes, nothing compiled yet: `node test/bench/planning/first-plan.ts [filter of workload] [variant] [processes]`.
- * With no work beyond the first packing, and with the default. The start of the process and reading the input are not counted.
+ * The first plan that a process makes, nothing compiled yet: `node test/bench/planning/first-plan.ts [filter of
+ * workload] [variant] [processes]`. With no work beyond the first packing, and with the default. The start of the
+ * process and reading the input are not counted.
  */
 const [workload = '-100-', variant = 'D+nap', processes = '5', steps = ''] = process.argv.slice(2);
 if (steps === '') {

@@ -6,10 +6,10 @@ import { planFirstFit } from '../first-fit-decreasing/plan-first-fit.ts';
 import { benchmarkInput, diversePods, preferringPods } from '../kit/five-way-mix.ts';
 
 /**
- * Karpenter's scheduling benchmark, ours beside its algorithm: `node test/bench/planning/five-way.ts [numbers of diverse pods, none
- * for all]`. Each line is one input: the fastest of three plans made in this process, pods a second, what the plan costs
- * and what first-fit-decreasing comes to. A plan is a whole one: read, placed, bounded, rendered; its audit is timed
- * beside it. What a decision takes beyond these two is in decision.ts.
+ * Karpenter's scheduling benchmark, ours beside its algorithm: `node test/bench/planning/five-way.ts [numbers of
+ * diverse pods, none for all]`. Each line is one input: the fastest of three plans made in this process, pods a second,
+ * what the plan costs and what first-fit-decreasing comes to. A plan is a whole one: read, placed, bounded, rendered;
+ * its audit is timed beside it. What a decision takes beyond these two is in decision.ts.
  */
 const counts = process.argv.slice(2).map(Number);
 const ALL = [1, 50, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000];

@@ -10,10 +10,10 @@ import { input } from '../../kit/core/build.ts';
 import { largeClusterSnapshot, largeClusterTypes } from '../kit/large-cluster-snapshot.ts';
 
 /**
- * From the bytes of a snapshot to a plan, in a process of its own: `node test/bench/planning/from-snapshot.ts [nodes] [running pods a
- * node] [waiting pods] [applications] [mixed]`. Every node is nearly full; a third of the applications spread over zones. `mixed`:
- * pods of any application on each node, so that no two nodes are alike; else of few. Prints the
- * time of unpacking and planning, cold, and the peak of resident memory.
+ * From the bytes of a snapshot to a plan, in a process of its own: `node test/bench/planning/from-snapshot.ts [nodes]
+ * [running pods a node] [waiting pods] [applications] [mixed]`. Every node is nearly full; a third of the applications
+ * spread over zones. `mixed`: pods of any application on each node, so that no two nodes are alike; else of few. Prints
+ * the time of unpacking and planning, cold, and the peak of resident memory.
  */
 const [nodes = 5_000, each = 30, waiting = 10_000, apps = 60] = process.argv.slice(2, 6).map(Number);
 const isMixed = process.argv[6] === 'mixed';

@@ -6,9 +6,9 @@ import { drawing } from '../kit/drawing.ts';
 import { toInput, variants, type Deployment } from '../kit/priced-workloads.ts';
 
 /**
- * Pods of hundreds of kinds, each with its own ratio of memory to CPU: `node test/bench/planning/irregular.ts [kinds] [pods of each]
- * [draws] [variant]`. Each draw is planned with growing amounts of work. Gaps are against the strongest bound that any of
- * the plans proved; times are CPU time of this process.
+ * Pods of hundreds of kinds, each with its own ratio of memory to CPU: `node test/bench/planning/irregular.ts [kinds]
+ * [pods of each] [draws] [variant]`. Each draw is planned with growing amounts of work. Gaps are against the strongest
+ * bound that any of the plans proved; times are CPU time of this process.
  */
 const BUDGETS = [0, DEFAULT_WORK.operations, DEFAULT_WORK.operations * 5];
 

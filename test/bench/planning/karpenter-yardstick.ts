@@ -3,8 +3,8 @@ import { pricedWorkloads } from '../kit/priced-workloads.ts';
 
 /**
  * How well our first-fit-decreasing agrees with Karpenter's own costs, so that comparing with it is fair:
- * `node test/bench/planning/karpenter-yardstick.ts [filter of workload] [of variant]`. Spread differs by a few per cent, as it does
- * between two runs of Karpenter, which draws the zone where several are as empty.
+ * `node test/bench/planning/karpenter-yardstick.ts [filter of workload] [of variant]`. Spread differs by a few per
+ * cent, as it does between two runs of Karpenter, which draws the zone where several are as empty.
  */
 const [wantedWorkload = '', wantedVariant = ''] = process.argv.slice(2);
 let [exact, all, spreadOff] = [0, 0, 0];

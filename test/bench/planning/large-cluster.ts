@@ -5,8 +5,8 @@ import { DEFAULT_WORK } from '../../../shared/core/model/provisioning-input.ts';
 import { input, node, pods, pool, shape, size, spec, zones } from '../../kit/core/build.ts';
 
 /**
- * Time of one plan for a large cluster: `node test/bench/planning/large-cluster.ts [nodes] [waiting pods] [shapes]`. Every node
- * runs 30 pods and has room for little more; a third of the shapes spread over zones.
+ * Time of one plan for a large cluster: `node test/bench/planning/large-cluster.ts [nodes] [waiting pods] [shapes]`.
+ * Every node runs 30 pods and has room for little more; a third of the shapes spread over zones.
  */
 const [nodeCount = 5_000, waiting = 10_000, shapeCount = 60] = process.argv.slice(2).map(Number);
 const types = [2, 4, 8, 16, 32, 64].flatMap((cpu) => [

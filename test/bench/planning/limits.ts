@@ -3,7 +3,10 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_WORK } from '../../../shared/core/model/provisioning-input.ts';
 import { daemonSet, input, pods, pool, shape, size, spec } from '../../kit/core/build.ts';
 
-/** Pods that are left, and the time it takes, where a limit on CPUs stops most nodes: node test/bench/planning/limits.ts [most pods] */
+/**
+ * Pods that are left, and the time it takes, where a limit on CPUs stops most nodes: node test/bench/planning/limits.ts
+ * [most pods]
+ */
 const [most = 20_000] = process.argv.slice(2).map(Number);
 
 const types = [

@@ -5,9 +5,9 @@ import { DEFAULT_WORK } from '../../../shared/core/model/provisioning-input.ts';
 import { pricedWorkloads, type PricedWorkload } from '../kit/priced-workloads.ts';
 
 /**
- * What plans cost, with their bound and beside Karpenter: `node test/bench/planning/packing.ts [filter of workload] [of variant]`.
- * Every workload is planned with growing amounts of work. Gaps are against the strongest bound that any of the plans
- * proved; times are CPU time of this process, so that a busy machine shows less.
+ * What plans cost, with their bound and beside Karpenter: `node test/bench/planning/packing.ts [filter of workload] [of
+ * variant]`. Every workload is planned with growing amounts of work. Gaps are against the strongest bound that any of
+ * the plans proved; times are CPU time of this process, so that a busy machine shows less.
  */
 const BUDGETS = [0, DEFAULT_WORK.operations / 3, DEFAULT_WORK.operations, DEFAULT_WORK.operations * 4];
 

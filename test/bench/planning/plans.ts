@@ -4,8 +4,9 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { pricedWorkloads } from '../kit/priced-workloads.ts';
 
 /**
- * Whether a change leaves plans as they are: `node test/bench/planning/plans.ts [filter of workload] [of variant] > before.txt`, again
- * after the change, and `diff`. A line per workload: cost and bound in dollars per hour, nodes, and a digest of all else.
+ * Whether a change leaves plans as they are: `node test/bench/planning/plans.ts [filter of workload] [of variant] >
+ * before.txt`, again after the change, and `diff`. A line per workload: cost and bound in dollars per hour, nodes, and
+ * a digest of all else.
  */
 const [workload = '', variant = ''] = process.argv.slice(2);
 for (const { name, variant: of, input } of pricedWorkloads(workload, variant)) {

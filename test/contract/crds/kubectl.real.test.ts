@@ -26,7 +26,10 @@ interface Row {
   readonly wide: ReadonlyArray<string>;
 }
 
-/** Headers of `kubectl get`, then those that `-o wide` adds at the end. Source: Karpenter 1.14, Azure's provider 2026-08. */
+/**
+ * Headers of `kubectl get`, then those that `-o wide` adds at the end. Source: Karpenter 1.14, Azure's provider
+ * 2026-08.
+ */
 const columns: ReadonlyArray<Row> = [
   {
     resource: 'nodepools',

@@ -19,8 +19,8 @@ function specByParser({ object }: Case): unknown {
 }
 
 /**
- * Asserts that an API server and the parsers agree about every row, and about what is stored. Rows named in `beyond` are
- * more than this server does, and skipped.
+ * Asserts that an API server and the parsers agree about every row, and about what is stored. Rows named in `beyond`
+ * are more than this server does, and skipped.
  */
 export function describeApiRules(
   name: string,

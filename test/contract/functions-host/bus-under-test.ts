@@ -58,7 +58,9 @@ export interface BusOptions {
   readonly host?: object;
 }
 
-/** Starts a broker and a host with these functions of the bus fixture (names joined by commas); both end with the test. */
+/**
+ * Starts a broker and a host with these functions of the bus fixture (names joined by commas); both end with the test.
+ */
 export async function startBus(functions: string, options: BusOptions = {}): Promise<Bus> {
   const queues = [queue('plain', false), queue('sessions', true)];
   const faults = { rng: rngFrom('bus'), duplicatePercent: 0, dropPercent: 0, slowDrains: options.slowDrains ?? 0 };

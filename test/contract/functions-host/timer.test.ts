@@ -10,7 +10,10 @@ const environment = { NIGHTLY: '0 0 3 * * *' };
 const runsOf = (host: HostUnderTest, name: string): ReadonlyArray<Record<string, unknown>> =>
   host.said().filter((line) => line['name'] === name);
 
-/** Moves the clock second by second, each when what runs has ended, so that what a run sets after a fired timer is seen by the next second. */
+/**
+ * Moves the clock second by second, each when what runs has ended, so that what a run sets after a fired timer is seen
+ * by the next second.
+ */
 async function pass(clock: VirtualClock, seconds: number, host: HostUnderTest): Promise<void> {
   const isQuiet = (): boolean =>
     Object.values(host.host.executions()).every(({ started, succeeded, failed }) => started === succeeded + failed);

@@ -427,7 +427,10 @@ const ofThePod: Readonly<Record<string, string>> = {
   'metadata.namespace': NAMESPACE,
 };
 
-/** Starts the relay as the image does, with the environment of the Deployment; only Azure is elsewhere. Answers its ports. */
+/**
+ * Starts the relay as the image does, with the environment of the Deployment; only Azure is elsewhere. Answers its
+ * ports.
+ */
 async function startRelayProcess(lines: Array<string>): Promise<{ readonly metrics: number; readonly health: number }> {
   const kubeconfig = join(folder, 'relay-kubeconfig');
   writeFileSync(kubeconfig, await relayKubeconfig());

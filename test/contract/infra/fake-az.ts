@@ -6,9 +6,12 @@ const NOTES = (calls: string): string =>
   `require('node:fs').appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd() }) + '\\n');\n`;
 
 /**
- * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not serve
- * is answered here. Every call is written to `calls`, one object of JSON a line, with the files and values of a chart that were sent along. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are
- * those of a deployment, `AZ_LOOK` is what the cluster answers when the chart's hook looks at it, `AZ_INVOKE` is how a command in the cluster ends. `AZ_REFUSES` and `AZ_HANGS` say what az refuses and what keeps it for a minute, by a pattern, and with `AZ_NOTHING` nothing was deployed before. Beside it an `azd` that only notes its calls.
+ * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not
+ * serve is answered here. Every call is written to `calls`, one object of JSON a line, with the files and values of a
+ * chart that were sent along. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are those of a
+ * deployment, `AZ_LOOK` is what the cluster answers when the chart's hook looks at it, `AZ_INVOKE` is how a command in
+ * the cluster ends. `AZ_REFUSES` and `AZ_HANGS` say what az refuses and what keeps it for a minute, by a pattern, and
+ * with `AZ_NOTHING` nothing was deployed before. Beside it an `azd` that only notes its calls.
  */
 export function writeFakeAz(folder: string, azure: string, subscription: string): { readonly calls: string } {
   const calls = join(folder, 'calls');

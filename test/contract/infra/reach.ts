@@ -32,8 +32,8 @@ const namespaces = ['nodewright-system', 'kube-system', 'default'];
 const CONCURRENCY = 24;
 
 /**
- * All that the API server's authorizer lets `subject` do and not everybody, tried out: each verb of each resource that it serves,
- * in all namespaces, in some, and to objects of these `names`. In the words of `access.ts`, sorted.
+ * All that the API server's authorizer lets `subject` do and not everybody, tried out: each verb of each resource that
+ * it serves, in all namespaces, in some, and to objects of these `names`. In the words of `access.ts`, sorted.
  */
 export async function reachOf(
   connection: Connection,

@@ -39,7 +39,10 @@ async function kubectl(words: ReadonlyArray<string>): Promise<void> {
   await promisify(execFile)(program, named(words));
 }
 
-/** Lets the API server know the identity by its object id, as Entra ID does. Before it starts: it reads these files once. */
+/**
+ * Lets the API server know the identity by its object id, as Entra ID does. Before it starts: it reads these files
+ * once.
+ */
 function introduce(): void {
   const certs = join(folder, 'cluster/certs');
   mkdirSync(certs, { recursive: true });
@@ -56,7 +59,10 @@ function introduce(): void {
   writeFileSync(join(certs, 'service-account.key'), privateKey, { mode: 0o600 });
 }
 
-/** Grants what a deployment does: by the chart, or where there is no Helm by the manifests. The custom resources are the sandbox's. */
+/**
+ * Grants what a deployment does: by the chart, or where there is no Helm by the manifests. The custom resources are the
+ * sandbox's.
+ */
 function enrol(): string {
   if (helm.kind === 'found') {
     const words = [

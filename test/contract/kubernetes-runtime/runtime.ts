@@ -35,7 +35,9 @@ export interface Stage {
   readonly namespace: string;
   readonly connection: Connection;
   readonly kubelets: Kubelets;
-  /** A machine of 4 CPUs and 16 GiB of which all but 0.1 CPU and 1 GiB are allocatable; it is labelled with the case. */
+  /**
+   * A machine of 4 CPUs and 16 GiB of which all but 0.1 CPU and 1 GiB are allocatable; it is labelled with the case.
+   */
   join(name: string, options?: Partial<MachineSpec>): Promise<string>;
   /** Waits until the node is Ready and may be scheduled to. */
   untilReady(name: string): Promise<Node>;

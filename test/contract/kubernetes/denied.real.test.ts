@@ -9,7 +9,10 @@ const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const named = (name: string): { readonly name: string; readonly namespace: string } => ({ name, namespace: 'default' });
 
-/** What a real API server says of a write that a policy denies is read as such, with every status that a policy may choose. */
+/**
+ * What a real API server says of a write that a policy denies is read as such, with every status that a policy may
+ * choose.
+ */
 describe.skipIf(assets === '')('the real kube-apiserver with a policy', () => {
   const api = startedApi(() => startReal(assets, false));
 

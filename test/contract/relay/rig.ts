@@ -169,7 +169,10 @@ async function receiveAll(broker: Broker) {
   };
 }
 
-/** Longest that a test waits for what must come. Generous: machines under load are slow, and nothing waits so long when all is well. */
+/**
+ * Longest that a test waits for what must come. Generous: machines under load are slow, and nothing waits so long when
+ * all is well.
+ */
 const longestMs = 20_000;
 
 /** Waits until `look` gives something other than undefined, null or false, and gives that. */

@@ -13,7 +13,10 @@ export interface Namespace {
   fresh(prefix: string): string;
   /** Another client of the same namespace, closed with it. */
   connect(options?: { readonly timeoutMs: number }): ServiceBusClient;
-  /** The time by which the namespace schedules: on the double it stands still but for `pass`, while the machine's goes on. */
+  /**
+   * The time by which the namespace schedules: on the double it stands still but for `pass`, while the machine's goes
+   * on.
+   */
   now(): number;
   /** Lets time pass for locks, schedules and windows: at once on the double, by waiting on the real thing. */
   pass(ms: number): Promise<void>;

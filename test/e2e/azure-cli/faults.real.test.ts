@@ -9,8 +9,9 @@ import { type FaultCase, TOLD, arm, casesOf, drawCases, renderCase } from './fau
 const command = join(resolve(import.meta.dirname, '../../..'), 'cli/bin.js');
 
 /**
- * How many are drawn: they fit into two minutes on two cores. `AZURE_CLI_FAULTS=all` tries all of them, in some hours, and a number so many;
- * anything else is a pattern of lines of the report, and tries those. `FAST_CHECK_SEED` draws others.
+ * How many are drawn: they fit into two minutes on two cores. `AZURE_CLI_FAULTS=all` tries all of them, in some hours,
+ * and a number so many; anything else is a pattern of lines of the report, and tries those. `FAST_CHECK_SEED` draws
+ * others.
  */
 const WANTED = process.env['AZURE_CLI_FAULTS'] ?? '7';
 const SEED = process.env['FAST_CHECK_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));

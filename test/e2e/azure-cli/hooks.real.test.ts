@@ -12,8 +12,8 @@ const root = resolve(import.meta.dirname, '../../..');
 const PATIENT = { timeout: 480_000 };
 
 /**
- * The hooks of azure.yaml in the order in which azd runs them, on the real az. azd itself is a word that notes what it is told: what it does
- * between them, az does here with the template and the parameters that azd would send.
+ * The hooks of azure.yaml in the order in which azd runs them, on the real az. azd itself is a word that notes what it
+ * is told: what it does between them, az does here with the template and the parameters that azd would send.
  */
 describe.skipIf(tools === null)(titleOf('azd’s hooks, through the real az to a double of Azure'), PATIENT, () => {
   let opened: OpenAzure;

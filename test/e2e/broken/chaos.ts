@@ -22,7 +22,8 @@ const KILLS_MAX = 500;
 
 /**
  * Kills relay, Functions hosts and broker as `kill -9` does, at moments drawn from `rng`, and starts each again after a
- * while that is drawn too. Several may be dead at one time. The more parts there are, the more seldom is each of them killed.
+ * while that is drawn too. Several may be dead at one time. The more parts there are, the more seldom is each of them
+ * killed.
  */
 export function startChaos({ sandbox }: World, rng: Rng, pace: ChaosPace): Chaos {
   const parts = [sandbox.relay, ...sandbox.hosts, sandbox.broker];

@@ -66,7 +66,8 @@ export function failureCases(mode: Mode): void {
         ['pods', 'no JSON object'],
         ['pods', { kind: 'pods', version: 99, cluster: 'sandbox', snapshot: null, reason: 'from the future' }],
         ['pods', null],
-        // These two leave the client as they are: the real host, asked for objects, would give back all that arrives with them.
+        // These two leave the client as they are: the real host, asked for objects, would give back all that arrives
+        // with them.
         ['pods', Buffer.from('not json')],
         ['signals', Buffer.from('{"kind":')],
         ['claims', { ...objects, objects: [{ kind: 'Secret', name: 'x' }] }],

@@ -13,7 +13,9 @@ const assets = process.env['KUBEBUILDER_ASSETS'];
 const root = resolve(import.meta.dirname, '../../..');
 const manifests = ['general-purpose', 'inflate', 'own-pool'].map((name) => join(root, 'examples', `${name}.yaml`));
 
-/** Polls of half a second: the controller manager makes sixteen pods within seconds; a minute means that it does not. */
+/**
+ * Polls of half a second: the controller manager makes sixteen pods within seconds; a minute means that it does not.
+ */
 const POLLS_MAX = 120;
 
 /** What `plan` makes of files, or of a text on standard input. */

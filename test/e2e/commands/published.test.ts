@@ -9,7 +9,10 @@ const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../../..');
 const { KUBEBUILDER_ASSETS: _, NODE_COMPILE_CACHE: __, ...environment } = process.env;
 
-/** Nodes that the published command is tried on: this one, and those of other versions that the variable NODES names, apart from each other by a colon. */
+/**
+ * Nodes that the published command is tried on: this one, and those of other versions that the variable NODES names,
+ * apart from each other by a colon.
+ */
 const nodes = [process.execPath, ...(process.env['NODES'] ?? '').split(':').filter((path) => path !== '')];
 
 /** A folder that holds the package alone, as `npm install nodewright` leaves it. */

@@ -33,7 +33,9 @@ const NEVER = '0 0 0 1 1 *';
 
 const SUBSCRIPTIONS = ['webhook', 'queue, EventGrid', 'queue, CloudEvents', INTERRUPTIONS];
 
-/** An eviction by each path that the news of it can take, alone, twice, late and out of order: always one replacement. */
+/**
+ * An eviction by each path that the news of it can take, alone, twice, late and out of order: always one replacement.
+ */
 export function evictionPathCases(mode: Mode): void {
   describe(`an eviction is answered by one replacement (${mode})`, () => {
     const rarely = onceOn(mode);

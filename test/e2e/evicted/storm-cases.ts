@@ -29,7 +29,10 @@ export function stormCases(mode: Mode): void {
       await removeAll(world);
     });
 
-    /** So many spot nodes with three pods each, whose grace period is 5 s. After a storm a pool that may buys on demand: this one may not. */
+    /**
+     * So many spot nodes with three pods each, whose grace period is 5 s. After a storm a pool that may buys on demand:
+     * this one may not.
+     */
     const stormy = async (nodes: number): Promise<State> => {
       const sizes = [
         { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] },

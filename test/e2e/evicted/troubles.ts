@@ -15,7 +15,10 @@ export function throttleAzure({ sandbox }: World): void {
   sandbox.azure.orderFault({ method: null, pathContains: '/subscriptions/', times: ALL, fault });
 }
 
-/** For a minute nobody can write what all instances remember of Azure: refused offerings, evictions, what was learned. Answers which blobs. */
+/**
+ * For a minute nobody can write what all instances remember of Azure: refused offerings, evictions, what was learned.
+ * Answers which blobs.
+ */
 export async function lockCatalog({ sandbox }: World): Promise<ReadonlyArray<string>> {
   const blobs = BlobServiceClient.fromConnectionString(sandbox.storageConnection).getContainerClient(container.catalog);
   const locked: Array<string> = [];

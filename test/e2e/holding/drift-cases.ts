@@ -46,7 +46,10 @@ function apart(app: string): object {
 const D4 = 'Standard_D4s_v5';
 const small = { cpu: 500, memory: 256 };
 
-/** Shapes that did not drift one for one before: soft taints, spreads over hosts, a zone that rules about other pods leave. */
+/**
+ * Shapes that did not drift one for one before: soft taints, spreads over hosts, a zone that rules about other pods
+ * leave.
+ */
 const known: ReadonlyArray<DriftCase> = [
   {
     name: 'a pod without a toleration of the soft taint of its NodePool',

@@ -69,8 +69,9 @@ interface Pod {
 }
 
 /**
- * Makes the cluster, has its nodes drift, and carries the product's decisions out as production does, in their order: replacements join, what
- * is marked is judged again, claims are deleted, pods evicted and made anew by their owners, machines removed. Where pods go is the scheduler's.
+ * Makes the cluster, has its nodes drift, and carries the product's decisions out as production does, in their order:
+ * replacements join, what is marked is judged again, claims are deleted, pods evicted and made anew by their owners,
+ * machines removed. Where pods go is the scheduler's.
  */
 export async function driftPlan({ connection, ports: given, clock }: PlaneParts, one: DriftCase): Promise<Drifted> {
   const refused: Array<string> = [];

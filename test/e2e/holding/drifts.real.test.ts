@@ -7,9 +7,9 @@ import { driftPlan, renderDrifted } from './drift-plan.ts';
 import { startHoldsPlane, type HoldsPlane } from './holds-plane.ts';
 
 /**
- * Does a plan to replace nodes that have drifted hold, with the real scheduler choosing where the pods go? The scheduler has placed them; the
- * product plans, marks, judges again, removes and drains, and lets pods in to what has come. All must run on what the decisions made, and
- * nothing be made beside it.
+ * Does a plan to replace nodes that have drifted hold, with the real scheduler choosing where the pods go? The
+ * scheduler has placed them; the product plans, marks, judges again, removes and drains, and lets pods in to what has
+ * come. All must run on what the decisions made, and nothing be made beside it.
  */
 const assets = process.env['KUBEBUILDER_ASSETS'];
 

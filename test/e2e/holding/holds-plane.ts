@@ -33,7 +33,9 @@ import { startControlPlane } from '../../../sandbox/kubernetes/control-plane/con
 import type { Rng } from '../../../sandbox/base/rng.ts';
 import { nodeFor, sizes } from './holds.ts';
 
-/** A real API server and scheduler, and our use cases on them. Machines are Nodes that appear, and there is no Azure. */
+/**
+ * A real API server and scheduler, and our use cases on them. Machines are Nodes that appear, and there is no Azure.
+ */
 export interface HoldsPlane {
   /** Creates the pods and waits until the scheduler has refused each. */
   create(pods: ReadonlyArray<object>): Promise<void>;
@@ -69,7 +71,9 @@ const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../../..');
 
 const POLL_MS = 100;
-/** Polls without a binding after which the scheduler is at rest: its longest back-off for a pod just refused is shorter. */
+/**
+ * Polls without a binding after which the scheduler is at rest: its longest back-off for a pod just refused is shorter.
+ */
 const QUIET_POLLS = 20;
 /** A node that is kept for its planned pods is looked at once a second for a quarter of a minute. */
 const LOOKS_MAX = 60;
@@ -259,7 +263,10 @@ async function joinAll(ports: Ports, decision: Decision, { rng, betweenMs }: Arr
   );
 }
 
-/** As a kubelet and the node lifecycle controller do it: the node comes, is ready, and loses the taint that says it is not. */
+/**
+ * As a kubelet and the node lifecycle controller do it: the node comes, is ready, and loses the taint that says it is
+ * not.
+ */
 async function joinOne(ports: Ports, claim: NodeClaim): Promise<void> {
   const key = { name: nodeNameOf(claim), namespace: null };
   const { node, status } = nodeFor(claim, key.name);

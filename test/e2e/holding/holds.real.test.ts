@@ -7,9 +7,9 @@ import type { Mixture } from './holds.ts';
 import { startHoldsPlane, type HoldsPlane } from './holds-plane.ts';
 
 /**
- * Does a plan hold: does every pod find room on the nodes that were planned, with the real scheduler choosing among them?
- * Each seed draws a workload, plans it with the product, lets the nodes join and be registered by the product, and prints
- * what the scheduler made of it. Pods that are left are planned again, as in production.
+ * Does a plan hold: does every pod find room on the nodes that were planned, with the real scheduler choosing among
+ * them? Each seed draws a workload, plans it with the product, lets the nodes join and be registered by the product,
+ * and prints what the scheduler made of it. Pods that are left are planned again, as in production.
  */
 const assets = process.env['KUBEBUILDER_ASSETS'];
 const seeds: ReadonlyArray<readonly [string, Mixture]> = [

@@ -33,7 +33,9 @@ function size(name: string, cpu: number, gib: number, price: number): InstanceTy
 /** What kinds of rules pods of a workload have. */
 export type Mixture = 'plain' | 'spread';
 
-/** Pods of `kinds` random shapes, `count` in all. Of the mixture `spread` a third spread over zones or avoid their like. */
+/**
+ * Pods of `kinds` random shapes, `count` in all. Of the mixture `spread` a third spread over zones or avoid their like.
+ */
 export function drawPods(rng: Rng, count: number, kinds: number, mixture: Mixture): ReadonlyArray<object> {
   const shapes = Array.from({ length: kinds }, (_, kind) => {
     const cpu = pick(rng, [100, 250, 500, 750, 1_000, 1_500, 2_000, 3_500]);

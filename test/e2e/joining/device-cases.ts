@@ -37,7 +37,9 @@ function asking(name: string, replicas: number, pool: string): object {
   return deployment(name, replicas, { cpu: '500m', memory: '512Mi', pod });
 }
 
-/** Nodes for pods whose devices no node has yet (DRA): what a new node brings is stated of its pool, or was seen before. */
+/**
+ * Nodes for pods whose devices no node has yet (DRA): what a new node brings is stated of its pool, or was seen before.
+ */
 export function deviceCases(mode: Mode): void {
   describe(`[I16] devices of nodes to come (${mode})`, () => {
     let world: World;

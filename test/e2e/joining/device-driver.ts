@@ -7,8 +7,8 @@ export const driver = 'gpu.example.com';
 const LOOK_PAUSE_MS = 100;
 
 /**
- * Plays the driver's daemonset: on each node of `pools` whose kubelet has registered it, `count` devices are published in a
- * slice that goes with the node. Returns what ends it.
+ * Plays the driver's daemonset: on each node of `pools` whose kubelet has registered it, `count` devices are published
+ * in a slice that goes with the node. Returns what ends it.
  */
 export function startDriver(world: World, pools: ReadonlySet<string>, count: number): () => Promise<void> {
   const ending = new AbortController();

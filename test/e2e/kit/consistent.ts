@@ -18,8 +18,8 @@ const QUEUES_WITHIN_MS = claimsQueue.lockDurationMs + 60_000;
 
 /**
  * Waits until nothing is under way any more, and asserts what must then be true whatever has happened: every pod of the
- * `default` namespace runs, claims, nodes, VMs, network interfaces and disks are in one-to-one correspondence, no VM was made
- * twice under one name, no node is there for nothing, and no message is left, dead or poisoned.
+ * `default` namespace runs, claims, nodes, VMs, network interfaces and disks are in one-to-one correspondence, no VM
+ * was made twice under one name, no node is there for nothing, and no message is left, dead or poisoned.
  */
 export async function expectConsistent(world: World, options: End): Promise<State> {
   const { pods, poison = 0, mayBeEmpty = false, withinMs = 90_000 } = options;

@@ -16,7 +16,10 @@ export interface Denied {
   readonly allowed: string;
 }
 
-/** Has the API server deny what the policy does not allow; resolves once it denies what `breaking` tries. Answers how to lift it. */
+/**
+ * Has the API server deny what the policy does not allow; resolves once it denies what `breaking` tries. Answers how to
+ * lift it.
+ */
 export async function deny(
   world: World,
   denied: Denied,

@@ -17,7 +17,10 @@ export interface History<T> {
   readonly gone: ReadonlyMap<string, number>;
   /** The versions of one object. */
   of(name: string): ReadonlyArray<Version<T>>;
-  /** The first version of `name` (null: of any object) at or after `sinceMs` that `holds` accepts; null when there is none. */
+  /**
+   * The first version of `name` (null: of any object) at or after `sinceMs` that `holds` accepts; null when there is
+   * none.
+   */
   first(name: string | null, holds: (object: T) => boolean, sinceMs?: number): Version<T> | null;
   close(): void;
 }

@@ -70,7 +70,10 @@ export function sumOf(metrics: string, metric: string, labels = ''): number {
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-/** Whether a collection can be listed. Right after its definition the API server says 429 of a kind: its storage is not ready yet. */
+/**
+ * Whether a collection can be listed. Right after its definition the API server says 429 of a kind: its storage is not
+ * ready yet.
+ */
 export async function isListed(world: World, path: string): Promise<boolean> {
   const answer = await world.api.get<object>(path).catch((error: unknown) => error);
   if (answer instanceof Error && !isApiError(answer, 429)) throw answer;

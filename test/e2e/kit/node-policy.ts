@@ -20,7 +20,10 @@ export async function allowAnyNode(world: World): Promise<void> {
   await lift(world, POOL_LABEL);
 }
 
-/** Refuses the taint of a disruption on one node; resolves once the API server does. Answers how to take that away again. */
+/**
+ * Refuses the taint of a disruption on one node; resolves once the API server does. Answers how to take that away
+ * again.
+ */
 export async function forbidClosing(world: World, node: string): Promise<() => Promise<void>> {
   const closed = { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } };
   const allowed = `object.metadata.name != '${node}' || !has(object.spec.taints) || !object.spec.taints.exists(t, t.key == 'karpenter.sh/disrupted')`;

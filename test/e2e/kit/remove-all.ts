@@ -8,7 +8,10 @@ const OBJECTS = [
   '/apis/karpenter.sh/v1/nodepools',
 ];
 
-/** Leaves the world as it was found, by the means a person has: workloads, budgets and pools are deleted, Azure is healed. */
+/**
+ * Leaves the world as it was found, by the means a person has: workloads, budgets and pools are deleted, Azure is
+ * healed.
+ */
 export async function removeAll(world: World, withinMs?: number): Promise<void> {
   for (const path of OBJECTS) {
     const { items } = await world.api.get<{ readonly items: ReadonlyArray<Definition> }>(path);

@@ -32,7 +32,10 @@ export interface World {
 /** A machine shared by many takes its time; nothing in here needs a tenth of it. */
 const WITHIN_MS = 120_000;
 const LOOK_PAUSE_MS = 100;
-/** Pauses are this many times as long as a look took, so that looking at a thousand pods does not slow what is looked at. */
+/**
+ * Pauses are this many times as long as a look took, so that looking at a thousand pods does not slow what is looked
+ * at.
+ */
 const PAUSE_TO_LOOK = 6;
 /** The control plane's own read can fail while a part is being killed; more in a row is an outage. */
 const READ_FAILURES_MAX = 20;

@@ -13,7 +13,10 @@ import { nodeClass } from '../kit/manifests.ts';
 import { removeAll } from '../kit/remove-all.ts';
 import type { Mode } from '../kit/world.ts';
 
-/** Cases by what they are about. They wait more than they compute: on the double each group has a file, and so a cluster, of its own. */
+/**
+ * Cases by what they are about. They wait more than they compute: on the double each group has a file, and so a
+ * cluster, of its own.
+ */
 const GROUPS = {
   cheaper: ['emptiness', 'consolidation', 'rest'],
   changed: ['drift', 'expiration', 'static pools'],

@@ -16,8 +16,8 @@ const METHODS: Readonly<Record<string, ReadonlyArray<string>>> = {
 const OURS: ReadonlySet<string> = new Set(['GET ', 'GET disks']);
 
 /**
- * A NIC is removed by itself only where it outlived its VM, this cluster has no disk encryption set, and windows of maintenance are asked
- * for when there is a newer image.
+ * A NIC is removed by itself only where it outlived its VM, this cluster has no disk encryption set, and windows of
+ * maintenance are asked for when there is a newer image.
  */
 const SELDOM: ReadonlySet<string> = new Set([
   'DELETE networkInterfaces',

@@ -8,8 +8,8 @@ const git = (...args: ReadonlyArray<string>): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
 /**
- * The version that users upgrade from: what EARLIER names (a tag or a commit), else the latest tag before this commit, else the commit before.
- * Null in a checkout without history.
+ * The version that users upgrade from: what EARLIER names (a tag or a commit), else the latest tag before this commit,
+ * else the commit before. Null in a checkout without history.
  */
 export function earlierVersion(): string | null {
   const given = process.env['EARLIER'] ?? '';
@@ -27,7 +27,9 @@ export function earlierVersion(): string | null {
   return null;
 }
 
-/** Builds a version into `folder`, with the packages of this one: `dist`, `host.json` and `package.json` are there then. */
+/**
+ * Builds a version into `folder`, with the packages of this one: `dist`, `host.json` and `package.json` are there then.
+ */
 export function buildVersion(version: string, folder: string): void {
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync('git', ['archive', '--format=tar', version], { cwd: root, maxBuffer: 2 ** 30 });

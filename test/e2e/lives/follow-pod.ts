@@ -8,7 +8,10 @@ export interface Way {
   readonly machine: string;
 }
 
-/** As the workbook's query `pod-to-machine` goes: by the pods of a new claim, then by the claim's name. `pod`: NAMESPACE/NAME. */
+/**
+ * As the workbook's query `pod-to-machine` goes: by the pods of a new claim, then by the claim's name. `pod`:
+ * NAMESPACE/NAME.
+ */
 export function followPod(lines: ReadonlyArray<string>, pod: string): Way {
   const all = lines.flatMap((line) => parseAppEvent(line.slice(line.indexOf(': ') + 2)) ?? []);
   const made = all.find(

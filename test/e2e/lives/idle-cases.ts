@@ -9,15 +9,16 @@ import { type Mode, type World, readQueues, startWorld, tell } from '../kit/worl
 const AFTER_S = 10;
 
 /**
- * A cluster at rest costs nothing: no function runs until something happens, though the pool may be consolidated and disruption looks
- * all the while. `restMs`: how long that is watched.
+ * A cluster at rest costs nothing: no function runs until something happens, though the pool may be consolidated and
+ * disruption looks all the while. `restMs`: how long that is watched.
  */
 export function idleCases(mode: Mode, restMs: number): void {
   describe(`rest (${mode})`, () => {
     let world: World;
 
     beforeAll(async () => {
-      // The timers that always run are left out of the count here, and the sweep of the picture: it repairs what others do wrong.
+      // The timers that always run are left out of the count here, and the sweep of the picture: it repairs what others
+      // do wrong.
       const settings = { DISRUPT_SCHEDULE: '*/5 * * * * *' };
       world = await startWorld(mode, { sweepSchedule: '0 0 0 1 1 *', settings });
       const disruption = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: `${AFTER_S}s` };

@@ -48,7 +48,9 @@ describe.skipIf(earlier === null)(
       }
     }
 
-    /** As `nodewright deploy` does it: the relay first, then the app, whose instances end in the middle of what they do. */
+    /**
+     * As `nodewright deploy` does it: the relay first, then the app, whose instances end in the middle of what they do.
+     */
     async function replaceBy(name: string): Promise<void> {
       const { relay, hosts } = world.sandbox;
       lay(name);

@@ -14,7 +14,10 @@ import { removeAll } from '../kit/remove-all.ts';
 import { type Claim, type Definition, type Node, type Pod, conditionOf, isTrue } from '../kit/state.ts';
 import { type Mode, type World, startWorld } from '../kit/world.ts';
 
-/** What a client that knows only a kubeconfig expects of a Karpenter: the API, its conditions and their times, exact counts. */
+/**
+ * What a client that knows only a kubeconfig expects of a Karpenter: the API, its conditions and their times, exact
+ * counts.
+ */
 
 const POOLS = '/apis/karpenter.sh/v1/nodepools';
 const CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
@@ -29,7 +32,10 @@ const CONDITION_MS = 5_000;
 /** ... and the taint of a node whose claim was deleted this long. */
 const TAINT_MS = 3_000;
 
-/** `consolidateAfter` of the watched node: above the 10 s in which pod events of one node are told once, as in Karpenter. */
+/**
+ * `consolidateAfter` of the watched node: above the 10 s in which pod events of one node are told once, as in
+ * Karpenter.
+ */
 const AFTER_MS = 11_000;
 
 /** Named, for machines in no zone count as a zone of their own, as with Karpenter's Azure provider. */
@@ -351,7 +357,8 @@ export function compatibilityCases(mode: Mode): void {
         // As it was then: events of one burst are told together, so a later one may have been noted since.
         const claim = claims.first(name, (one) => isTrue(one, 'Consolidatable'), appliedMs)?.object;
         if (claim === undefined) throw new Error('the history holds no version that is Consolidatable');
-        // Counted from the last pod event alone, as in Karpenter: a pod that came before the node was initialized counts too.
+        // Counted from the last pod event alone, as in Karpenter: a pod that came before the node was initialized
+        // counts too.
         const from = Date.parse(claim.status?.lastPodEventTime ?? '');
         const at = Date.parse(conditionOf(claim, 'Consolidatable')?.lastTransitionTime ?? '');
         await annotate(
@@ -655,7 +662,9 @@ function isReady(one: Pod): boolean {
   return one.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
-/** The vectors leave out what the schema gives a default to that is hashed; said outright, the API server adds nothing. */
+/**
+ * The vectors leave out what the schema gives a default to that is hashed; said outright, the API server adds nothing.
+ */
 function withExpiry(pool: object): object {
   const { spec } = pool as { readonly spec: { readonly template: { readonly spec: object } } };
   const { template } = spec;

@@ -29,7 +29,10 @@ function named(line: string): string {
     .replaceAll(/\bwesteurope-\d\b/g, 'ZONE');
 }
 
-/** The lines of `kubectl describe` that have one of the words: of events reason and message, of an annotation both of its lines. */
+/**
+ * The lines of `kubectl describe` that have one of the words: of events reason and message, of an annotation both of
+ * its lines.
+ */
 function linesWith(printed: string, ...words: ReadonlyArray<string>): ReadonlyArray<string> {
   const lines = printed.split('\n').map((line) => line.trim());
   return lines.flatMap((line, index) => {
@@ -41,8 +44,8 @@ function linesWith(printed: string, ...words: ReadonlyArray<string>): ReadonlyAr
 }
 
 /**
- * Six questions that somebody has about a pod or a node, each answered by `kubectl describe` of one object, as it prints it. The control plane is
- * the sandbox's; kubectl is the real one.
+ * Six questions that somebody has about a pod or a node, each answered by `kubectl describe` of one object, as it
+ * prints it. The control plane is the sandbox's; kubectl is the real one.
  */
 describe.skipIf(assets === undefined)('kubectl describe alone answers', () => {
   let world: World;

@@ -26,7 +26,10 @@ const misplaced = {
   },
 };
 
-/** Karpenter's metrics of scheduling, from real plans: what the functions decide outside is scraped from the relay inside. */
+/**
+ * Karpenter's metrics of scheduling, from real plans: what the functions decide outside is scraped from the relay
+ * inside.
+ */
 export function metricsCases(mode: Mode): void {
   describe(`metrics of scheduling (${mode}) [I15]`, () => {
     let world: World;

@@ -13,8 +13,9 @@ import { startWorld, tell, type World } from '../kit/world.ts';
  *
  *     npm run build && node test/e2e/reading/record-portal.ts
  *
- * Runs it in the sandbox through a life with everything in it (about three minutes), and keeps of each kind of line only those that
- * show a field, or a reason, that none before has shown. Do it again when a line has changed; the test says so.
+ * Runs it in the sandbox through a life with everything in it (about three minutes), and keeps of each kind of line
+ * only those that show a field, or a reason, that none before has shown. Do it again when a line has changed; the test
+ * says so.
  */
 const folder = resolve(import.meta.dirname, '../../unit/infra/portal/recorded');
 
@@ -91,14 +92,19 @@ async function live(): Promise<{ readonly lines: ReadonlyArray<string>; readonly
   }
 }
 
-/** Machines have AKS's extension: by it they hear of evictions, and asking for it counts as a request about machines. */
+/**
+ * Machines have AKS's extension: by it they hear of evictions, and asking for it counts as a request about machines.
+ */
 async function equipped(world: World): Promise<void> {
   await world.until('machines have the extension', ({ vms }) =>
     vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
   );
 }
 
-/** Two nodes of four hang until the control plane counts them as lost, which is more than disruption puts up with; then they go on. */
+/**
+ * Two nodes of four hang until the control plane counts them as lost, which is more than disruption puts up with; then
+ * they go on.
+ */
 async function lost(world: World): Promise<void> {
   const { kubelets } = world.sandbox.cluster;
   const { vms } = await world.state();

@@ -25,7 +25,9 @@ const DRY = { dryRun: ['All'] };
 const smallest = [{ key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['2'] }];
 const whenEmpty = { consolidateAfter: '0s', consolidationPolicy: 'WhenEmpty', budgets: [{ nodes: '100%' }] };
 
-/** One object of each kind that we write may not be written: all beside it goes on, and the object says why it does not. */
+/**
+ * One object of each kind that we write may not be written: all beside it goes on, and the object says why it does not.
+ */
 export function deniedCases(mode: Mode, assets: string): void {
   describe(`what a policy denies of one object (${mode})`, () => {
     let world: World;

@@ -17,7 +17,10 @@ interface Event {
   readonly message: string;
 }
 
-/** What is wrong with one plan, pool or size keeps no pod of another waiting. The app's planner has a fault put in on purpose. */
+/**
+ * What is wrong with one plan, pool or size keeps no pod of another waiting. The app's planner has a fault put in on
+ * purpose.
+ */
 export function oneFaultCases(mode: Mode): void {
   describe(`one fault (${mode})`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'nodewright-faulty-'));

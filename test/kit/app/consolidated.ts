@@ -80,7 +80,9 @@ export function emptied(given: { readonly types?: number } = {}) {
   return cluster;
 }
 
-/** One large node with one small pod, for which a small node would do: it is marked, and the small one is on its way. */
+/**
+ * One large node with one small pod, for which a small node would do: it is marked, and the small one is on its way.
+ */
 export async function begunReplacement() {
   const cluster = emptied({ types: 2 });
   const { server, ports } = cluster;

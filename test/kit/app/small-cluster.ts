@@ -373,7 +373,10 @@ export function since(atMs: number, type: string, status = 'True'): Fields {
 /** The name of the policy that denies things here. */
 export const POLICY = 'nobody-does-this';
 
-/** A policy in the cluster that denies requests of this method whose path ends so. It answers as kube-apiserver 1.36 does. */
+/**
+ * A policy in the cluster that denies requests of this method whose path ends so. It answers as kube-apiserver 1.36
+ * does.
+ */
 export function denying(method: ApiRequest['method'], end: string): (request: ApiRequest) => Reply | null {
   return (request) => {
     const path = request.path.split('?')[0] ?? '';

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A zip with one empty file `host.json`, as a build of the app has it at its root; the double looks for no more. Answers its path. */
+/**
+ * A zip with one empty file `host.json`, as a build of the app has it at its root; the double looks for no more.
+ * Answers its path.
+ */
 export function writeAppZip(folder: string): string {
   const name = Buffer.from('host.json');
   const local = Buffer.alloc(30);

@@ -5,9 +5,10 @@ import { namedOf, parseAll, root } from '../infra/bicep/parse.ts';
 import { evaluate, plain } from '../infra/bicep/value.ts';
 
 /**
- * A STAND-IN for the `bicep` command, which az would download: `bicep build --stdout main.bicep` gives a template with the parameters and the
- * names of the outputs of the file, read by a grammar of Bicep, and with no resource. It compiles nothing, checks nothing, and says so in what
- * it prints. Whether the files compile is what `node scripts/bicep.ts` asks the real command.
+ * A STAND-IN for the `bicep` command, which az would download: `bicep build --stdout main.bicep` gives a template with
+ * the parameters and the names of the outputs of the file, read by a grammar of Bicep, and with no resource. It
+ * compiles nothing, checks nothing, and says so in what it prints. Whether the files compile is what `node
+ * scripts/bicep.ts` asks the real command.
  */
 const [verb, ...rest] = process.argv.slice(2);
 if (verb === '--version') {

@@ -162,8 +162,8 @@ function writeProgram(path: string, lines: ReadonlyArray<string>): void {
 }
 
 /**
- * What waits, waits a hundredth: az sleeps a minute after the code was sent, and between its own tries; the command looks again every quarter of
- * a minute. What they do is not touched. `AZURE_CLI_PATIENT=1` leaves them their time.
+ * What waits, waits a hundredth: az sleeps a minute after the code was sent, and between its own tries; the command
+ * looks again every quarter of a minute. What they do is not touched. `AZURE_CLI_PATIENT=1` leaves them their time.
  */
 function writeImpatience(folder: string): Readonly<Record<string, string>> {
   if (process.env['AZURE_CLI_PATIENT'] === '1') return {};

@@ -16,8 +16,8 @@ export interface Tools {
 const SHARED = resolve(root, process.env['AZURE_TOOLS'] ?? '../shared/azure-tools');
 
 /**
- * Null where there is no real az here: then suites that need it do nothing, and say so. `AZURE_CLI_FOLDER` names its folder, which CI builds
- * (scripts/azure-cli.ts); without it the one on the PATH is taken.
+ * Null where there is no real az here: then suites that need it do nothing, and say so. `AZURE_CLI_FOLDER` names its
+ * folder, which CI builds (scripts/azure-cli.ts); without it the one on the PATH is taken.
  */
 export function findTools(): Tools | null {
   const intercept = join(SHARED, 'intercept.mjs');

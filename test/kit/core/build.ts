@@ -22,7 +22,9 @@ function frozen<T>(value: T): T {
 
 export const zones = ['westeurope-1', 'westeurope-2', 'westeurope-3'] as const;
 
-/** A size of `cpu` cores and `gib` GiB that costs `price` micro-USD on demand and a quarter of it as spot, everywhere. */
+/**
+ * A size of `cpu` cores and `gib` GiB that costs `price` micro-USD on demand and a quarter of it as spot, everywhere.
+ */
 export function size(
   name: string,
   cpu: number,

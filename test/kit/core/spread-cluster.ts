@@ -12,7 +12,10 @@ interface Drawn {
   readonly budget: string;
 }
 
-/** Nodes of 8 CPU in three zones, each with a few pods of applications that are spread over the zones, drawn from the seed. */
+/**
+ * Nodes of 8 CPU in three zones, each with a few pods of applications that are spread over the zones, drawn from the
+ * seed.
+ */
 export function spreadCluster({ seed, nodes, apps, maxSkew, budget }: Drawn): Parts {
   const draw = drawFrom(seed);
   const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(3, '0')}`);

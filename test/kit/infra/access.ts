@@ -13,7 +13,10 @@ const root = resolve(import.meta.dirname, '../../..');
 /** The folder of the manifests. */
 export const manifestFolder = join(root, 'infra/kubernetes');
 
-/** One thing that may be done, or is done, to the API. Written as `verb group/resource[/subresource] [namespace/][name]`. */
+/**
+ * One thing that may be done, or is done, to the API. Written as `verb group/resource[/subresource]
+ * [namespace/][name]`.
+ */
 export type Access = string;
 
 interface Rule {

@@ -65,7 +65,10 @@ export function callsInSource(): ReadonlyArray<Call> {
   return [...new Map(found.map((call) => [nameOf(call), call])).values()];
 }
 
-/** `const { virtualMachineExtensions: extensions } = …; extensions.createOrUpdate(` reads as `.virtualMachineExtensions.createOrUpdate(`. */
+/**
+ * `const { virtualMachineExtensions: extensions } = …; extensions.createOrUpdate(` reads as
+ * `.virtualMachineExtensions.createOrUpdate(`.
+ */
 function withAliases(source: string): string {
   const aliases = [...source.matchAll(/\{ (\w+)(?:: (\w+))? \} = await /g)];
   return aliases.reduce(
@@ -157,7 +160,10 @@ function isPoller(answer: unknown): answer is { readonly submitted: () => Promis
 
 const VERBS: Readonly<Record<string, string>> = { GET: 'read', PUT: 'write', PATCH: 'write', DELETE: 'delete' };
 
-/** Resource Manager's convention: the types of the path, and what the method does. A query of Resource Graph is a reading. */
+/**
+ * Resource Manager's convention: the types of the path, and what the method does. A query of Resource Graph is a
+ * reading.
+ */
 function actionOf({ method, path }: Request): string {
   const [, namespace = '', rest = ''] = /\/providers\/([^/]+)\/([^?]*)$/.exec(path) ?? [];
   const parts = rest.split('/');

@@ -13,8 +13,8 @@ import { machine, type smallCluster } from '../../kit/app/small-cluster.ts';
 const TRIES_MAX = 20;
 
 /**
- * The ports of a process of its own, over a cluster that others share: what a process remembers is its own, and each call of the API
- * server, of Azure and of storage happens when `scheduler` says so, whatever others do before.
+ * The ports of a process of its own, over a cluster that others share: what a process remembers is its own, and each
+ * call of the API server, of Azure and of storage happens when `scheduler` says so, whatever others do before.
  */
 export function processOver({ ports }: ReturnType<typeof smallCluster>, scheduler: Scheduler): Ports {
   const turn: End = {

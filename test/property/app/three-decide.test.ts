@@ -15,7 +15,10 @@ const initialized = ['Launched', 'Registered', 'Initialized', 'Ready', 'Consolid
   since(START, type),
 );
 
-/** A cluster in which so many pods wait, none of which fits beside another, and which has so many nodes that nobody uses. */
+/**
+ * A cluster in which so many pods wait, none of which fits beside another, and which has so many nodes that nobody
+ * uses.
+ */
 function clusterWith(given: { readonly waiting: number; readonly empty: number }): Cluster {
   const cluster = smallCluster();
   oneOfAName(cluster);
@@ -55,7 +58,10 @@ function addEmptyNode(cluster: Cluster, claim: string): void {
 /** Pods that come while others decide. */
 const LATE = 2;
 
-/** So many pods come, one after the other, each at a moment of its own and so long ago when it is seen that no more are waited for. */
+/**
+ * So many pods come, one after the other, each at a moment of its own and so long ago when it is seen that no more are
+ * waited for.
+ */
 async function comeLate({ addPod, clock }: Cluster, scheduler: fc.Scheduler, count: number): Promise<void> {
   for (let pod = 0; pod < count; pod++) {
     await scheduler.schedule(Promise.resolve());
@@ -110,7 +116,8 @@ test('where one plans, another removes nodes and pods come meanwhile, every pod 
       }
       const staying = claimsOf(cluster).filter((claim) => staysAsItIs(cluster, claim));
       expect(staying.length).toBeGreaterThanOrEqual(waiting + late);
-      // A node that nobody uses holds one of them: nobody buys what need not be bought, but for a pod that came when both were going.
+      // A node that nobody uses holds one of them: nobody buys what need not be bought, but for a pod that came when
+      // both were going.
       expect(claimsOf(cluster).length).toBeLessThanOrEqual(2 + waiting + late);
     }),
     { numRuns: drawsOf(300, 30) },

@@ -21,7 +21,9 @@ const BINDING: ReadonlyMap<CheaperReason['kind'], string> = new Map([
   ['limit', 'limits'],
 ]);
 
-/** The plan with the claim launched as `offering`: its requirements are the pool's, so that only the pods' rules judge. */
+/**
+ * The plan with the claim launched as `offering`: its requirements are the pool's, so that only the pods' rules judge.
+ */
 function withOffering(plan: Plan, claim: PlannedClaim, offering: PlannedOffering): Plan {
   const changed = { ...claim, offering, requirements: [], fallbacks: [] };
   return { ...plan, claims: plan.claims.map((one) => (one === claim ? changed : one)) };

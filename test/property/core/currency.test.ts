@@ -8,7 +8,10 @@ import { drawsOf } from '../../setup/draws.ts';
 import { inputs, inputsWithReservations, plainInputs } from './kit/arbitrary.ts';
 
 const runs = { numRuns: drawsOf(100) };
-/** A dollar is some 1,400 won. A power of two, by which sums in floating point are the same, so that equals are chosen alike. */
+/**
+ * A dollar is some 1,400 won. A power of two, by which sums in floating point are the same, so that equals are chosen
+ * alike.
+ */
 const UNITS = 1_024;
 
 /** The same catalog in a currency of which a dollar is so many. */

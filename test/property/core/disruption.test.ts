@@ -186,8 +186,9 @@ test('a plan that has been carried out is followed by an empty one, unless no or
       const first = planned(given);
       fc.pre(first.kept.every(({ reason }) => reason.kind !== 'no-order'));
       const again = planned(applied(given, first));
-      // What replaces nodes that must go comes first: a later step may leave it without need, and no pod moves twice in one plan.
-      // So may one be left for which a pod had to move that spreads: before that has, others it counts cannot move as they can then.
+      // What replaces nodes that must go comes first: a later step may leave it without need, and no pod moves twice in
+      // one plan. So may one be left for which a pod had to move that spreads: before that has, others it counts cannot
+      // move as they can then.
       const spread = first.steps.some(({ moves }) => moves.some(({ uid }) => uid.startsWith('s3-')));
       const madeFirst = new Set(
         first.steps.filter(({ reason }) => spread || reason === 'Drifted').flatMap(({ create }) => create),

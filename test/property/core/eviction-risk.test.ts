@@ -251,7 +251,9 @@ test(
   },
 );
 
-/** What the cheapest plan costs, found by trying every way to group the pods: on the node, or on one of the new ones. */
+/**
+ * What the cheapest plan costs, found by trying every way to group the pods: on the node, or on one of the new ones.
+ */
 function cheapestOf({ cluster, catalog }: ProvisioningInput, costOf: (offering: Offering) => number): number {
   const types = [...catalog.values()][0] ?? [];
   const allowed = cluster.nodePools[0]?.spec.template.spec.requirements[0]?.values ?? [];

@@ -36,9 +36,11 @@ test('planning again while the claims of a plan are on their way opens no claim 
 test('what a plan leaves, no plan made while its claims are on their way has a place for', slow, () => {
   fc.assert(
     fc.property(inputs, (given) => {
-      // With minValues a claim counts against limits as more than the node that it becomes: once that is known, more fits.
+      // With minValues a claim counts against limits as more than the node that it becomes: once that is known, more
+      // fits.
       fc.pre(given.cluster.nodePools.every(({ spec }) => !spec.template.spec.requirements.some(hasMinValues)));
-      // A daemon that a label left open may select is reserved on every claim, as in Karpenter, until the node has another value.
+      // A daemon that a label left open may select is reserved on every claim, as in Karpenter, until the node has
+      // another value.
       fc.pre(!given.cluster.daemonSets.some((one) => selectsOpenLabel(given, one)));
       const plan = planProvisioning(given, now);
       fc.pre(auditPlan(plan, given).length === 0);

@@ -53,7 +53,8 @@ test(
         const before = planProvisioning(given, now);
         const after = planProvisioning(improved(given, improvement), now);
         expect(after.left.length).toBeLessThanOrEqual(before.left.length);
-        // The plan before is possible still, and no dearer: so a bound above it is wrong, and a proved plan is not dearer.
+        // The plan before is possible still, and no dearer: so a bound above it is wrong, and a proved plan is not
+        // dearer.
         if (after.left.length === before.left.length) expect(after.lowerBound).toBeLessThanOrEqual(before.cost);
       }),
       runs,
@@ -61,7 +62,10 @@ test(
   },
 );
 
-/** Each is three plans with as much work as they are allowed: with less, fewer places are tried and the law holds less often. */
+/**
+ * Each is three plans with as much work as they are allowed: with less, fewer places are tried and the law holds less
+ * often.
+ */
 const fewerRuns = { numRuns: Math.ceil(runs.numRuns / 3) };
 
 /** Pods of drawn priorities. */

@@ -114,7 +114,10 @@ function unitsIn(quantity: string | number | undefined): number {
   return Number(digits) * factor;
 }
 
-/** The same input with pods, nodes, pools, daemons, instance types and offerings in another order, and shapes renumbered. */
+/**
+ * The same input with pods, nodes, pools, daemons, instance types and offerings in another order, and shapes
+ * renumbered.
+ */
 function shufflesOf(given: ProvisioningInput): fc.Arbitrary<ProvisioningInput> {
   const { cluster, catalog } = given;
   const whole = <T>(list: ReadonlyArray<T>) => fc.shuffledSubarray([...list], { minLength: list.length });

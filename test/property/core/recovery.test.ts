@@ -9,7 +9,10 @@ import { soundPlan, type Planner } from '../../../shared/core/recovery/sound-pla
 import { drawsOf } from '../../setup/draws.ts';
 import { inputs, inputsWithBuffers } from './kit/arbitrary.ts';
 
-/** A planner that is wrong about something in every plan: whatever it is, what is executed holds, and nobody is forgotten. */
+/**
+ * A planner that is wrong about something in every plan: whatever it is, what is executed holds, and nobody is
+ * forgotten.
+ */
 
 const slow = { timeout: 120_000 };
 const now = instant(0);
@@ -61,7 +64,10 @@ test.each(Object.entries(faults))('with %s in every plan, a sound one takes its 
   );
 });
 
-/** Of pods without rules about others, volumes or devices, in pools without minValues, first-fit leaves none that one node would hold. */
+/**
+ * Of pods without rules about others, volumes or devices, in pools without minValues, first-fit leaves none that one
+ * node would hold.
+ */
 test(
   'a planner that always fails leaves only pods that have no place by themselves, or that rules of others keep out',
   slow,

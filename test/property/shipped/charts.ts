@@ -67,8 +67,8 @@ const spotTaint = {
 };
 
 /**
- * What charts that many install ask for, in their own defaults or as their guides say to set them: the shape of their requests
- * and the rules that come with them.
+ * What charts that many install ask for, in their own defaults or as their guides say to set them: the shape of their
+ * requests and the rules that come with them.
  */
 export const CHARTS: ReadonlyArray<Chart> = [
   chart('ingress', 2, [container('controller', of('100m', '90Mi'))], (selector) => ({

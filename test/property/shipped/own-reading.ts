@@ -7,8 +7,8 @@ import type {
 } from '../../../shared/kubernetes/manifest.ts';
 
 /**
- * What labels, taints and requests mean, read once more: these laws share no code with the planner or its audit, so that a
- * mistake that both make does not hide here. Only what is drawn is known.
+ * What labels, taints and requests mean, read once more: these laws share no code with the planner or its audit, so
+ * that a mistake that both make does not hide here. Only what is drawn is known.
  */
 
 /** What a node has, or may come to have, for its labels. No entry: no such label. */

@@ -17,7 +17,10 @@ import {
   type Taken,
 } from './own-reading.ts';
 
-/** One node that a pool could have: found by trying every offering of every size, with every choice of the labels left open. */
+/**
+ * One node that a pool could have: found by trying every offering of every size, with every choice of the labels left
+ * open.
+ */
 export interface SingleNode {
   readonly type: InstanceType;
   readonly offering: Offering;
@@ -62,7 +65,10 @@ export function* singleNodes(
   }
 }
 
-/** The price with what evictions cost: their chance within an hour, times what one costs in hours of the node; rounded up. */
+/**
+ * The price with what evictions cost: their chance within an hour, times what one costs in hours of the node; rounded
+ * up.
+ */
 function weighedPrice({ price, evictionsPerHour = 0 }: Offering, costMs: number): number {
   const millionths = Math.ceil((Math.round(evictionsPerHour * 1e6) * costMs) / 3_600_000);
   return Number((BigInt(price) * BigInt(1_000_000 + millionths) + 999_999n) / 1_000_000n);

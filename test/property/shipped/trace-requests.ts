@@ -11,8 +11,9 @@ export interface TraceRequest {
 type Row = readonly [cpuMilli: number, memoryGib: number, gpus: number];
 
 /**
- * As spread as the requests of 8,152 tasks of a GPU cluster (openb, published in 2023), in figures of our own: tasks without, with
- * one and with several GPUs, each sorted by CPU and memory; 9, 21 and 6 of each at even distances; rounded to two digits.
+ * As spread as the requests of 8,152 tasks of a GPU cluster (openb, published in 2023), in figures of our own: tasks
+ * without, with one and with several GPUs, each sorted by CPU and memory; 9, 21 and 6 of each at even distances;
+ * rounded to two digits.
  */
 const ROWS: ReadonlyArray<Row> = [
   [8_000, 30, 0],

@@ -16,7 +16,9 @@ async function* cut(text: string, sizes: ReadonlyArray<number>): AsyncIterable<B
 const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 });
 /** Texts full of what may fool one that counts brackets. */
 const tricky = fc.string({ unit: fc.constantFrom('\\', '"', '{', '}', '[', ']', ',', 'a', '\u00e9'), maxLength: 12 });
-/** Any character but half a surrogate pair. fast-check's own `binary` first maps all million of them back, for seconds. */
+/**
+ * Any character but half a surrogate pair. fast-check's own `binary` first maps all million of them back, for seconds.
+ */
 const character = fc
   .nat(0x10_ff_ff - 0x8_00)
   .map((code) => String.fromCodePoint(code < 0xd8_00 ? code : code + 0x8_00));

@@ -4,8 +4,9 @@ import { input, offering, onDemand, pods, pool, requirement, shape, size, spec, 
 import { planned } from '../../kit/core/render.ts';
 
 /**
- * Pods with rules about each other that are packed with all others: what takes host ports, what must be in one zone, and what no zone may
- * have two of. Placed one by one, each opens nodes that suit itself, and others find no room on them.
+ * Pods with rules about each other that are packed with all others: what takes host ports, what must be in one zone,
+ * and what no zone may have two of. Placed one by one, each opens nodes that suit itself, and others find no room on
+ * them.
  */
 
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);

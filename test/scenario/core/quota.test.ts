@@ -9,7 +9,9 @@ import { input, pods, pool, requirement, shape, size, spec } from '../../kit/cor
 
 type Left = Readonly<Record<string, number>>;
 
-/** A size whose on-demand nodes count against its family and the region, and its spot nodes against those of the region. */
+/**
+ * A size whose on-demand nodes count against its family and the region, and its spot nodes against those of the region.
+ */
 function counted(name: string, cores: number, price: number, left: Left): InstanceType {
   const plain = size(name, cores, cores * 4, price);
   const family = `family${name.charAt(9)}`;

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { createPool, createSet, driftPool, quiet } from '../../simulation/course/quiet.ts';
 
-/** Two nodes have drifted and are to be replaced together, and then a pod of one of them must not be disrupted any more. */
+/**
+ * Two nodes have drifted and are to be replaced together, and then a pod of one of them must not be disrupted any more.
+ */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

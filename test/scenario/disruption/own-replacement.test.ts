@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { createPool, createSet, driftPool, quiet, scale } from '../../simulation/course/quiet.ts';
 
 /**
- * Five pods of one ReplicaSet are on a node that drifts. One of them has room on a node of another pool, four are to come to a replacement that
- * would hold all five. Which of them goes where is all the same: the removal waits for nobody.
+ * Five pods of one ReplicaSet are on a node that drifts. One of them has room on a node of another pool, four are to
+ * come to a replacement that would hold all five. Which of them goes where is all the same: the removal waits for
+ * nobody.
  */
 
 const SECOND = 1000;
@@ -11,7 +12,10 @@ const MINUTE = 60 * SECOND;
 const sized = (name: string) => [{ key: 'node.kubernetes.io/instance-type', operator: 'In', values: [name] }];
 const spec = { containers: [{ name: 'main', resources: { requests: { cpu: '750m', memory: '64Mi' } } }] };
 
-/** Seconds from when the replacement is in use until the node that has drifted is deleted. `other`: what the other pool is called. */
+/**
+ * Seconds from when the replacement is in use until the node that has drifted is deleted. `other`: what the other pool
+ * is called.
+ */
 async function waited(other: string): Promise<number> {
   const simulation = quiet('own-replacement-1');
   const { server, timeline } = simulation;
@@ -45,7 +49,8 @@ async function waited(other: string): Promise<number> {
 
 describe('a node goes as soon as its replacement is in use', () => {
   test.each(['x', 'z'])('whatever the pool is called where one of its pods has room: %s', async (other) => {
-    // By the next look or the one after, a minute apart: which depends on what the seed draws. One that waits does so for ten minutes.
+    // By the next look or the one after, a minute apart: which depends on what the seed draws. One that waits does so
+    // for ten minutes.
     expect(await waited(other)).toBeLessThan(130);
   });
 });

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { createPool, createSet, driftPool, quiet, scale } from '../../simulation/course/quiet.ts';
 import type { Simulation } from '../../simulation/course/simulation.ts';
 
-/** A replacement is kept for five pods. Others that wait have room on it beside those that come, and on no other node. */
+/**
+ * A replacement is kept for five pods. Others that wait have room on it beside those that come, and on no other node.
+ */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -27,7 +27,10 @@ import {
   type Situation,
 } from './kit/kit.ts';
 
-/** Karpenter's scenarios of section I, 15: what its metrics say of pods that wait. Their names and buckets: test/unit/relay. */
+/**
+ * Karpenter's scenarios of section I, 15: what its metrics say of pods that wait. Their names and buckets:
+ * test/unit/relay.
+ */
 
 const inZone = (...zones: ReadonlyArray<string>) => requirement(key.zone, 'In', ...zones);
 const notInZone = (...zones: ReadonlyArray<string>) => requirement(key.zone, 'NotIn', ...zones);

@@ -40,9 +40,9 @@ const MINUTE_MS = 60_000;
 const AFTER_MINUTE_MS = 10_000;
 
 /**
- * Lets minutes pass in which every message is lost, but for those that a timer of `running` sends, which are delivered at once. As the queue
- * does, drops what has the name of a message of the last ten minutes, whatever became of that. Answers after how many minutes it is done;
- * null where it is not within `minutes`.
+ * Lets minutes pass in which every message is lost, but for those that a timer of `running` sends, which are delivered
+ * at once. As the queue does, drops what has the name of a message of the last ten minutes, whatever became of that.
+ * Answers after how many minutes it is done; null where it is not within `minutes`.
  */
 export async function passWithoutMessages(
   { cluster, isDone }: Played,

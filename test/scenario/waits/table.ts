@@ -35,7 +35,10 @@ function readRow(line: string): Row {
   return { state: `${what}: ${state}`, elseBy, withinMinutes: Number(minutes), ending };
 }
 
-/** Whatever in the use cases and the core answers that it waits for something, each as its file and what it says that it waits for. */
+/**
+ * Whatever in the use cases and the core answers that it waits for something, each as its file and what it says that it
+ * waits for.
+ */
 export function waitsInCode(): ReadonlyArray<string> {
   const files = ['shared/app', 'shared/core'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),

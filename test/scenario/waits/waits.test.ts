@@ -9,7 +9,10 @@ import { type Cases, passWithoutMessages, type Timer, timers } from './play.ts';
 import { pods } from './pods.ts';
 import { readWaits, waitsInCode } from './table.ts';
 
-/** What docs/architecture.md says of waits is what happens: each row is played, and the message that would end the wait is lost. */
+/**
+ * What docs/architecture.md says of waits is what happens: each row is played, and the message that would end the wait
+ * is lost.
+ */
 
 const rows = readWaits();
 const cases: Cases = {

@@ -49,7 +49,10 @@ const FORCED: ReadonlySet<string> = new Set(['Expired', 'Unhealthy']);
 /** As in the product: from the mark on, replacements are waited for no longer. */
 const REPLACED_MS = 10 * 60_000;
 
-/** As in the product, less the second that times are written to: so long after the mark its second look sees what has come. */
+/**
+ * As in the product, less the second that times are written to: so long after the mark its second look sees what has
+ * come.
+ */
 const QUIET_MS = 4_000;
 
 /** As long as in the product, less what clocks may be apart. */
@@ -80,7 +83,10 @@ export class Laws {
   readonly #boundMs = new Map<string, number>();
   readonly #wellMs = new Map<string, number>();
   readonly #deletedMs = new Map<string, number>();
-  /** By when it was to be said what replaces a machine: the word itself is taken off once it is said, or a drain has not waited for it. */
+  /**
+   * By when it was to be said what replaces a machine: the word itself is taken off once it is said, or a drain has not
+   * waited for it.
+   */
   readonly #namedByMs = new Map<string, number>();
   #isStrict = false;
   readonly #givenUpBy = new Map<
@@ -93,7 +99,9 @@ export class Laws {
     parts.server.watch((change) => this.#changed(change));
   }
 
-  /** Azure has said that it takes this claim's machine within half a minute, at `atMs`, whatever else it has said of it. */
+  /**
+   * Azure has said that it takes this claim's machine within half a minute, at `atMs`, whatever else it has said of it.
+   */
   preempt(claim: string, atMs: number): void {
     this.#preempted.set(claim, atMs);
     this.doom(claim);
@@ -176,8 +184,8 @@ export class Laws {
   }
 
   /**
-   * Before we evict a pod: from a node that goes, and where a notice leaves time for a machine to boot only once what is made in place of the
-   * node is named and ready, or time runs out.
+   * Before we evict a pod: from a node that goes, and where a notice leaves time for a machine to boot only once what
+   * is made in place of the node is named and ready, or time runs out.
    */
   #evictingPod(key: string): void {
     const { server } = this.#parts;
@@ -200,8 +208,8 @@ export class Laws {
   }
 
   /**
-   * Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on, as does one of a claim
-   * that was deleted long before its machine was noticed.
+   * Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes
+   * on, as does one of a claim that was deleted long before its machine was noticed.
    */
   #isNamedTooLate({ metadata: { name } }: Stored): boolean {
     const [deletedMs, namedByMs] = [this.#deletedMs.get(name), this.#namedByMs.get(name)];
@@ -238,7 +246,10 @@ export class Laws {
     this.#isStrict = true;
   }
 
-  /** By then the claim's node takes no more pods, and the pods that are on it now have been told, but for those that a budget may hold. */
+  /**
+   * By then the claim's node takes no more pods, and the pods that are on it now have been told, but for those that a
+   * budget may hold.
+   */
   expectGivenUp(claim: string, byMs: number): void {
     const { server } = this.#parts;
     const held = new Set(server.list('poddisruptionbudgets').map(({ spec }) => spec?.['selector']?.matchLabels?.app));
@@ -331,8 +342,8 @@ export class Laws {
   }
 
   /**
-   * One that has not come. Of nodes that must go together those go that need none which has failed, or is not waited for any more, once the others
-   * have come.
+   * One that has not come. Of nodes that must go together those go that need none which has failed, or is not waited
+   * for any more, once the others have come.
    */
   #lateReplacement({ metadata, status }: Stored, mustGo: boolean): string | undefined {
     const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
@@ -371,7 +382,8 @@ export class Laws {
   #budgetMistake(claim: Stored): string | null {
     const { server } = this.#parts;
     const pool = claim.metadata.labels?.[label.nodePool] ?? '';
-    // As in Karpenter, a node whose machine is being taken down is past what a budget is about, and one that never joined is no node.
+    // As in Karpenter, a node whose machine is being taken down is past what a budget is about, and one that never
+    // joined is no node.
     const own = server
       .list('nodeclaims')
       .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool)
@@ -392,7 +404,8 @@ export class Laws {
     const claim = this.#parts.server.get('nodeclaims', String(pod.spec?.['nodeName']).replace(/^aks-/, ''));
     // Gone under a drain that was slow: nobody can say any more what its deadline was.
     if (claim === null) return;
-    // Where a notice cannot be written on the claim, its pods are told all the same (decision 51): Azure's own deadline counts.
+    // Where a notice cannot be written on the claim, its pods are told all the same (decision 51): Azure's own deadline
+    // counts.
     const written = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
     const { name } = claim.metadata;
     const said = this.#preempted.get(name) ?? this.#announced.get(name) ?? Number.NaN;
@@ -459,7 +472,10 @@ export class Laws {
       this.#break(`${claim.metadata.name} is made for pod ${keyOf(staying.metadata)}, which stays`);
   }
 
-  /** Is the claim's node well, and going for so long that everybody knows, with no time by which its pods must have left? */
+  /**
+   * Is the claim's node well, and going for so long that everybody knows, with no time by which its pods must have
+   * left?
+   */
   #isDrainedWithoutEnd(name: string): boolean {
     const { server, azure, timeline } = this.#parts;
     const own = server.get('nodeclaims', name);
@@ -501,7 +517,10 @@ export class Laws {
     }
   }
 
-  /** How many have come to the node of `other`, which was not made for them: those that are alike have one another's places. */
+  /**
+   * How many have come to the node of `other`, which was not made for them: those that are alike have one another's
+   * places.
+   */
   #inPlaceOf(other: Stored): number {
     const known = new Set(this.#plannedPods(other));
     return this.#parts.server
@@ -511,8 +530,8 @@ export class Laws {
   }
 
   /**
-   * How many others the plan of `claim` puts on the node of `other`, which was not made for them: of pods that move and are alike the
-   * successor of one may have the place of another.
+   * How many others the plan of `claim` puts on the node of `other`, which was not made for them: of pods that move and
+   * are alike the successor of one may have the place of another.
    */
   #stepInto(claim: Stored, other: Stored): number {
     const known = new Set(this.#plannedPods(other));
@@ -524,8 +543,9 @@ export class Laws {
   }
 
   /**
-   * Where claims share a dedication no place is anybody's: no more of their pods are planned again than have no place left. Those that
-   * are gone by now, or have just come to other nodes, count as if they waited, as they may have done so when the plan was made.
+   * Where claims share a dedication no place is anybody's: no more of their pods are planned again than have no place
+   * left. Those that are gone by now, or have just come to other nodes, count as if they waited, as they may have done
+   * so when the plan was made.
    */
   #checkShared(claim: Stored, pods: ReadonlySet<string>): void {
     const { server, timeline } = this.#parts;
@@ -648,9 +668,9 @@ export class Laws {
   }
 
   /**
-   * What we have asked for stays within the pool's limit: each claim counts as what it was launched as, before that as what it
-   * was planned as. So do those that are marked to go, and their replacements beside them, as a mark may come off: only what is being
-   * deleted or taken back is not counted.
+   * What we have asked for stays within the pool's limit: each claim counts as what it was launched as, before that as
+   * what it was planned as. So do those that are marked to go, and their replacements beside them, as a mark may come
+   * off: only what is being deleted or taken back is not counted.
    */
   #checkLimits(pool: string): void {
     const limit = Number(this.#parts.server.get('nodepools', pool)?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);

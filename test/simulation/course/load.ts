@@ -67,8 +67,8 @@ function consolidate(server: ApiServer, name: string): void {
 }
 
 /**
- * So little that a size larger than planned may be too much at once, and at times a choice of sizes to be kept, for which a
- * plan sets more aside than it takes.
+ * So little that a size larger than planned may be too much at once, and at times a choice of sizes to be kept, for
+ * which a plan sets more aside than it takes.
  */
 function tightenPool(server: ApiServer, rng: Rng, name: string): void {
   const template = server.get('nodepools', name)?.spec?.['template'] ?? {};

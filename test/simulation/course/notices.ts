@@ -6,10 +6,16 @@ import type { Vm } from '../world/azure.ts';
 const POOL = 'stormy';
 const NOTICE_MS = 30_000;
 
-/** From a notice until its node is closed and its pods are told: the relay's watches lag by a second or two, calls take up to 120 ms. */
+/**
+ * From a notice until its node is closed and its pods are told: the relay's watches lag by a second or two, calls take
+ * up to 120 ms.
+ */
 const BOUND_MS = 5_000;
 
-/** A pool of spot nodes, and so many pods that want nothing else, each too large for another beside it on the smallest size. */
+/**
+ * A pool of spot nodes, and so many pods that want nothing else, each too large for another beside it on the smallest
+ * size.
+ */
 export function createStormyLoad({ server }: Simulation, pods: number): void {
   server.create('nodepools', {
     metadata: { name: POOL },
@@ -52,9 +58,10 @@ export interface Told {
 }
 
 /**
- * All spot machines of the pool are taken back within half a second. Of their notices some come once, some by both ways and several
- * times, some so late that their time has nearly passed, some never; and there are some that nobody at Azure sent: of machines on demand, of another resource
- * group, of nobody. Meanwhile somebody else writes to the Lease that plans are committed by.
+ * All spot machines of the pool are taken back within half a second. Of their notices some come once, some by both ways
+ * and several times, some so late that their time has nearly passed, some never; and there are some that nobody at
+ * Azure sent: of machines on demand, of another resource group, of nobody. Meanwhile somebody else writes to the Lease
+ * that plans are committed by.
  */
 export function sendNotices(simulation: Simulation, rng: Rng): Told {
   const { azure, laws, timeline } = simulation;

@@ -2,7 +2,9 @@ import { noFaults } from '../world/faults.ts';
 import { Simulation } from './simulation.ts';
 import type { Fields } from '../world/api-server.ts';
 
-/** A world in which nothing goes wrong, with disruption, and without what its seed draws: no pool, no pods, no release. */
+/**
+ * A world in which nothing goes wrong, with disruption, and without what its seed draws: no pool, no pods, no release.
+ */
 export function quiet(seed: string): Simulation {
   const simulation = new Simulation(seed, noFaults, true);
   const { server } = simulation;

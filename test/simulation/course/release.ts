@@ -8,7 +8,10 @@ const MINUTE_MS = 60_000;
 /** Longer than a node may take to join. */
 const JOINED_MS = 16 * 60_000;
 
-/** A look may have read what it decides by so long before: calls stall for half a minute, several in a row, while anything goes wrong. */
+/**
+ * A look may have read what it decides by so long before: calls stall for half a minute, several in a row, while
+ * anything goes wrong.
+ */
 const READ_BEFORE_MS = { inTrouble: 2 * MINUTE_MS, atRest: 15_000 };
 
 /** How long after it is ready a node of a bad image stops being so. */
@@ -24,7 +27,10 @@ interface ReleaseParts {
   readonly tell: (name: string) => void;
 }
 
-/** Node images that Azure publishes, of which some are bad, and the law of canaries: one node goes first, and is watched. */
+/**
+ * Node images that Azure publishes, of which some are bad, and the law of canaries: one node goes first, and is
+ * watched.
+ */
 export class Releases {
   readonly bakeMs: number;
   #image = 'image';
@@ -49,7 +55,10 @@ export class Releases {
     return this.#image;
   }
 
-  /** An image comes within the trouble in two seeds of five, and is bad in a third of those. Most pools try it by a canary. */
+  /**
+   * An image comes within the trouble in two seeds of five, and is bad in a third of those. Most pools try it by a
+   * canary.
+   */
   draw(): void {
     const { rng, timeline, server } = this.#parts;
     if (!rng.chance(40)) return;
@@ -125,7 +134,10 @@ export class Releases {
     return others.length === 0 ? null : `it is the ${before + 1}. of its pool, and the first new node still bakes`;
   }
 
-  /** Was it made for drift, or since the other was found to have drifted? Of any other an image that differs may be one of another architecture. */
+  /**
+   * Was it made for drift, or since the other was found to have drifted? Of any other an image that differs may be one
+   * of another architecture.
+   */
   #isKnownNew(name: string, drifted: Stored): boolean {
     const { creationTimestamp = '', annotations } = this.#parts.server.get('nodeclaims', name)?.metadata ?? {};
     const foundMs = Date.parse(String(conditionOf(drifted, 'Drifted')?.['lastTransitionTime']));

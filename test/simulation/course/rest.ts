@@ -22,8 +22,9 @@ interface RestParts {
 const STATIC = 'static';
 
 /**
- * Whether the world has come to rest. What somebody denies or protects for good may stay as it is, and so may all that is about it alone:
- * the claim, its node, its machine, the pods there, and messages that ask for a look at them. Everything else must be as it was asked for.
+ * Whether the world has come to rest. What somebody denies or protects for good may stay as it is, and so may all that
+ * is about it alone: the claim, its node, its machine, the pods there, and messages that ask for a look at them.
+ * Everything else must be as it was asked for.
  */
 export class Rest {
   readonly #parts: RestParts;
@@ -172,7 +173,8 @@ export class Rest {
       const info = server.get('nodes', `aks-${metadata.name}`)?.status?.['nodeInfo'];
       return info !== undefined && info.kubeletVersion !== `v${KUBERNETES_VERSION}`;
     });
-    // What grows old will go, whoever has pods on it, as old age asks nobody; but where nobody lets its successor be made.
+    // What grows old will go, whoever has pods on it, as old age asks nobody; but where nobody lets its successor be
+    // made.
     const denied = policies.heldClaims();
     const ageing = server.list('nodeclaims').filter(({ metadata, spec }) => {
       const pool = metadata.labels?.[label.nodePool] ?? '';
@@ -188,8 +190,8 @@ export class Rest {
   }
 
   /**
-   * Pools that keep their nodes: after three failures within an hour for that hour, where they may have no new ones, and where one that is held
-   * goes for ever and so uses their budget up.
+   * Pools that keep their nodes: after three failures within an hour for that hour, where they may have no new ones,
+   * and where one that is held goes for ever and so uses their budget up.
    */
   pausedPools(): ReadonlySet<string> {
     const { server, policies } = this.#parts;
@@ -212,8 +214,9 @@ export class Rest {
   }
 
   /**
-   * Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest, but in pools that are held, and those
-   * that wait for the pods of nodes that are being removed, and that a policy lets nobody evict.
+   * Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest, but in pools
+   * that are held, and those that wait for the pods of nodes that are being removed, and that a policy lets nobody
+   * evict.
    */
   #idle(held: ReadonlySet<string>): ReadonlyArray<string> {
     const { server } = this.#parts;

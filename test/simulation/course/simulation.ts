@@ -81,7 +81,9 @@ export class Simulation {
   readonly #refused: Array<Refusal> = [];
   #relay: SimulatedRelay | null = null;
   #terms = 0;
-  /** Up to when what the last relay that died has published lacks nothing, and when one of us has read all nodes itself. */
+  /**
+   * Up to when what the last relay that died has published lacks nothing, and when one of us has read all nodes itself.
+   */
   #lastViewMs = 0;
   #listedMs = 0;
   readonly #announced = new Set<string>();
@@ -168,7 +170,9 @@ export class Simulation {
     else this.timeline.after(relayComesAfterMs, () => this.#relay ?? this.#startRelay());
   }
 
-  /** Minutes during which everything that the seed drew goes wrong. Throws, as all that runs does, when a law is broken. */
+  /**
+   * Minutes during which everything that the seed drew goes wrong. Throws, as all that runs does, when a law is broken.
+   */
   async runWithFaults(minutes: number): Promise<void> {
     const rng = this.#rng.split('events');
     const storms = this.#rng.split('storms');
@@ -245,8 +249,9 @@ export class Simulation {
   }
 
   /**
-   * Nodes that cost four times what they would as spot, which their pool allows, and which it replaces where that is cheaper. Those are not
-   * among them for which the planner finds no order of steps, with a tenth of the nodes at a time.
+   * Nodes that cost four times what they would as spot, which their pool allows, and which it replaces where that is
+   * cheaper. Those are not among them for which the planner finds no order of steps, with a tenth of the nodes at a
+   * time.
    */
   async notBackOnSpot(): Promise<ReadonlyArray<string>> {
     let withoutOrder: ReadonlySet<string> | null = null;

@@ -10,7 +10,9 @@ import type { PlannedOffering } from '../../../shared/core/model/plan.ts';
 import type { EvictedMachine } from '../../../shared/ports/cloud.ts';
 import { familyOf } from '../world/catalog.ts';
 
-/** A plan may have read the catalog so long before it was committed: calls stall for half a minute, several in a row. */
+/**
+ * A plan may have read the catalog so long before it was committed: calls stall for half a minute, several in a row.
+ */
 const READ_BEFORE_MS = 2 * 60_000;
 
 /** What all instances remember of evictions, by the real rules, and since when each storm was known. */

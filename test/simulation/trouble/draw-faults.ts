@@ -8,8 +8,9 @@ function offeringsOf(size: string): ReadonlyArray<string> {
 }
 
 /**
- * Which faults exist in a run, and how often they happen: each is there in about one run of three or four, as a run with one fault finds what
- * a run with all hides. Each group has a source of its own, so that a new one changes none of the others.
+ * Which faults exist in a run, and how often they happen: each is there in about one run of three or four, as a run
+ * with one fault finds what a run with all hides. Each group has a source of its own, so that a new one changes none of
+ * the others.
  */
 export function drawFaults(rng: Rng): Faults {
   const some = (most: number): number => (rng.chance(35) ? 1 + rng.below(most) : 0);

@@ -41,7 +41,9 @@ const told: ReadonlyArray<readonly [PolicyVerb, string]> = [
   ['status', 'nodepools'],
 ];
 
-/** In about one run of four one policy or two: of one object, a pool's NodeClaims or a kind, for a while or for good. */
+/**
+ * In about one run of four one policy or two: of one object, a pool's NodeClaims or a kind, for a while or for good.
+ */
 export function drawPolicies(rng: Rng): ReadonlyArray<Policy> {
   if (!rng.chance(28)) return [];
   return Array.from({ length: 1 + rng.below(2) }, () => drawPolicy(rng));

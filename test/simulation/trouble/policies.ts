@@ -55,7 +55,9 @@ export class Policies {
     return toReply(found.policy, asked);
   }
 
-  /** The claims that something is denied of for good, or of their nodes, or of pods on these: they may stay as they are. */
+  /**
+   * The claims that something is denied of for good, or of their nodes, or of pods on these: they may stay as they are.
+   */
   heldClaims(): ReadonlySet<string> {
     return this.#heldClaims;
   }

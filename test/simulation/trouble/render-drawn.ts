@@ -1,6 +1,9 @@
 import type { Faults } from '../world/faults.ts';
 
-/** What a seed has drawn, one line for each group of faults that there are; chances in percent. `policies`: what each has done. */
+/**
+ * What a seed has drawn, one line for each group of faults that there are; chances in percent. `policies`: what each
+ * has done.
+ */
 export function renderDrawn(faults: Faults, policies: ReadonlyArray<string>): ReadonlyArray<string> {
   const { azure, queues, calls, events, nodes, clocks, wishes, relayComesAfterMs, olderApiServers } = faults;
   const { soldOut, ...chances } = azure;

@@ -18,8 +18,8 @@ const MINUTE = 60_000;
 const PASSED_MS = 3 * MINUTE;
 
 /**
- * A notice that must not be believed: of a spot machine's preemption about one on demand, of another resource group, of nobody, of a time in
- * 1970, or of a machine that is gone and is there. The laws break where it moves a pod.
+ * A notice that must not be believed: of a spot machine's preemption about one on demand, of another resource group, of
+ * nobody, of a time in 1970, or of a machine that is gone and is there. The laws break where it moves a pod.
  */
 export function forgeSignal(parts: Parts, rng: Rng, vms: ReadonlyArray<Vm>): void {
   const vm = vms[rng.below(Math.max(1, vms.length))];
@@ -42,7 +42,10 @@ export function forgeSignal(parts: Parts, rng: Rng, vms: ReadonlyArray<Vm>): voi
   parts.note(`somebody forges ${JSON.stringify(chosen)}`);
 }
 
-/** A notice of what has passed by minutes and left the machine as it was: by the node's own condition, which stays, or by Event Grid. */
+/**
+ * A notice of what has passed by minutes and left the machine as it was: by the node's own condition, which stays, or
+ * by Event Grid.
+ */
 export function tellLate(parts: Parts, rng: Rng, vms: ReadonlyArray<Vm>): void {
   const vm = vms[rng.below(Math.max(1, vms.length))];
   const node = vm === undefined ? null : parts.server.get('nodes', `aks-${vm.machine.claim}`);

@@ -43,8 +43,9 @@ const withStatus = new Set(['pods', 'nodes', 'nodeclaims', 'nodepools', 'aksnode
 const DEFAULT_GRACE_S = 30;
 
 /**
- * What an API server keeps and the rules it keeps it by: optimistic concurrency, uids, finalizers, deletion in two steps,
- * status apart from spec, evictions within budgets. Without schemas and admission: those are the real double's business.
+ * What an API server keeps and the rules it keeps it by: optimistic concurrency, uids, finalizers, deletion in two
+ * steps, status apart from spec, evictions within budgets. Without schemas and admission: those are the real double's
+ * business.
  */
 export class ApiServer {
   readonly #clock: Pick<Clock, 'now'>;

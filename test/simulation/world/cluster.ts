@@ -70,7 +70,10 @@ export class Cluster {
   #isMended = false;
   /** Nodes whose startup taints stay until somebody mends that. */
   readonly #tainted = new Map<string, ReadonlyArray<Taint>>();
-  /** By node: the pods that are on it or nominated to it, by uid. To look through all pods for each node took most of a large run. */
+  /**
+   * By node: the pods that are on it or nominated to it, by uid. To look through all pods for each node took most of a
+   * large run.
+   */
   readonly #occupants = new Map<string, Map<string, Stored>>();
   /** By node: what is free beside them, of which allocatable. Forgotten when they change. */
   readonly #free = new Map<string, { readonly of: ResourceList; readonly amounts: Amounts }>();
@@ -345,7 +348,8 @@ export class Cluster {
     const waiting = server
       .list('pods')
       .filter(({ metadata, spec }) => spec?.['nodeName'] === undefined && metadata.deletionTimestamp === undefined);
-    // Within one round room only gets less, unless one that was nominated is refused: who is like one that found none need not ask again.
+    // Within one round room only gets less, unless one that was nominated is refused: who is like one that found none
+    // need not ask again.
     const refused = new Set<string>();
     for (const pod of waiting) {
       const like = specText(pod);
@@ -362,7 +366,10 @@ export class Cluster {
     }
   }
 
-  /** Of spreads over hosts those that must be kept, and of pods that labels select: as kube-scheduler, with the fewest on any host that it looks at. */
+  /**
+   * Of spreads over hosts those that must be kept, and of pods that labels select: as kube-scheduler, with the fewest
+   * on any host that it looks at.
+   */
   #spreadOf({ metadata, spec }: Stored, nodes: ReadonlyArray<Stored>): (node: Stored) => boolean {
     const constraints: ReadonlyArray<TopologySpreadConstraint> = spec?.['topologySpreadConstraints'] ?? [];
     const hard = constraints.filter(

@@ -66,7 +66,10 @@ export interface Policy {
   readonly verb: PolicyVerb;
   /** In the plural. */
   readonly resource: string;
-  /** `first`: of the object alone that is asked for first. `pool`: of the NodeClaims of the pool alone whose claim is asked for first. */
+  /**
+   * `first`: of the object alone that is asked for first. `pool`: of the NodeClaims of the pool alone whose claim is
+   * asked for first.
+   */
   readonly scope: 'first' | 'pool' | 'all';
   /** From the start of the run. */
   readonly fromMs: number;

@@ -6,7 +6,9 @@ export class MemoryBlobs implements Blobs {
   readonly #now: (() => number) | null;
   #etags = 0;
 
-  /** `now`: the clock of the storage, milliseconds since the epoch; without it blobs do not say when they were written. */
+  /**
+   * `now`: the clock of the storage, milliseconds since the epoch; without it blobs do not say when they were written.
+   */
   constructor(now: (() => number) | null = null) {
     this.#now = now;
   }

@@ -38,8 +38,8 @@ interface RelayParts {
 }
 
 /**
- * A relay in virtual time: the real image, hints and urgencies, fed by watches that lag each by its own, and published as
- * the real publisher does, without its files and sockets. One object is one process: a dead one stays dead.
+ * A relay in virtual time: the real image, hints and urgencies, fed by watches that lag each by its own, and published
+ * as the real publisher does, without its files and sockets. One object is one process: a dead one stays dead.
  */
 export class SimulatedRelay {
   readonly #parts: RelayParts;
@@ -110,7 +110,9 @@ export class SimulatedRelay {
     return this.#parts.timeline.now() < this.#stalledUntilMs;
   }
 
-  /** What it has seen by then is in what it has published, by the clock of the run; null where it has published nothing. */
+  /**
+   * What it has seen by then is in what it has published, by the clock of the run; null where it has published nothing.
+   */
   holdsMs(): number | null {
     if (this.#published === 0) return null;
     return this.#publishingSinceMs ?? this.#dirtySinceMs ?? this.#parts.timeline.now();

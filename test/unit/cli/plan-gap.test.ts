@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { parseCommand } from '../../../cli/command.ts';
 import { planFromFiles } from '../../../cli/plan/plan-from-files.ts';
 
-/** Six pods that prefer a node each: what they need together would be far cheaper on one, and a bound knows of no preferences. */
+/**
+ * Six pods that prefer a node each: what they need together would be far cheaper on one, and a bound knows of no
+ * preferences.
+ */
 const apart = `
 apiVersion: karpenter.sh/v1
 kind: NodePool

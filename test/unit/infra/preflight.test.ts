@@ -35,7 +35,10 @@ function topic(parts: Partial<Topic>): Topic {
   return { id, hasIdentity: true, source: `/subscriptions/${SUBSCRIPTION}`, topicType, environment: '', ...parts };
 }
 
-/** With a subnet for the functions, in this network. Which subnet nodes belong to is said, as a network has several then. */
+/**
+ * With a subnet for the functions, in this network. Which subnet nodes belong to is said, as a network has several
+ * then.
+ */
 function withSubnet(own: Answers['networks'][number], answers: Answers = goodAnswers): Answers {
   return {
     ...answers,

@@ -16,8 +16,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 const script = resolve(import.meta.dirname, '../../../scripts/bicep.ts');
 
 /**
- * A command that knows four things to say of a file, by words in it: WARN is a warning of the linter, FORM another form, and a snapshot is the file's
- * text, which cannot be worked out with FAIL in it.
+ * A command that knows four things to say of a file, by words in it: WARN is a warning of the linter, FORM another
+ * form, and a snapshot is the file's text, which cannot be worked out with FAIL in it.
  */
 const BICEP = `#!/bin/sh
 case "$1" in

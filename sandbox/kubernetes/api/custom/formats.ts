@@ -1,7 +1,9 @@
 const datePart = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const hostLabel = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 
-/** Formats that the API server checks. Source: the supported formats of structural schemas, 1.36; others are ignored. */
+/**
+ * Formats that the API server checks. Source: the supported formats of structural schemas, 1.36; others are ignored.
+ */
 const forms: Readonly<Record<string, RegExp>> = {
   'date-time': new RegExp(
     `^${datePart}[Tt ]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2})$`,

@@ -64,7 +64,9 @@ export function trackWrite(
   );
 }
 
-/** Answers a new object as made by a server-side apply of `body`: its manager owns what it applied, nobody the defaults. */
+/**
+ * Answers a new object as made by a server-side apply of `body`: its manager owns what it applied, nobody the defaults.
+ */
 export function trackApplied(
   state: ApiState,
   target: TrackedTarget,

@@ -2,7 +2,9 @@ import type { JsonObject } from '../json.ts';
 import type { ApiState } from '../state.ts';
 import type { Cause } from '../status-error.ts';
 
-/** What a built-in kind does beside the rules that hold for all objects. The functions may change the object they get. */
+/**
+ * What a built-in kind does beside the rules that hold for all objects. The functions may change the object they get.
+ */
 export interface KindRules {
   /** Fills in defaults; runs on every write. */
   readonly applyDefaults?: (object: JsonObject) => void;

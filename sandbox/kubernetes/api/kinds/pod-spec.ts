@@ -90,7 +90,9 @@ function defaultHostPorts(container: JsonObject): void {
   }
 }
 
-/** Fills in a pod spec's defaults; `isPod` adds what only pods get (requests from limits, host ports), not templates. */
+/**
+ * Fills in a pod spec's defaults; `isPod` adds what only pods get (requests from limits, host ports), not templates.
+ */
 export function defaultPodSpec(spec: JsonObject, isPod: boolean): void {
   fillIn(spec, 'restartPolicy', 'Always');
   fillIn(spec, 'terminationGracePeriodSeconds', 30);

@@ -80,7 +80,8 @@ function decodeValue(value: Json, node: SchemaNode, path: string, walk: Walk): J
 
 /**
  * Reads `object` by its schema: drops fields the schema does not know (and reports them), and for built-ins (`typed`)
- * drops nulls, writes quantities canonically and throws BadRequest for values of the wrong type. Shares untouched parts.
+ * drops nulls, writes quantities canonically and throws BadRequest for values of the wrong type. Shares untouched
+ * parts.
  */
 export function decodeObjectBySchema(object: JsonObject, node: SchemaNode, typed: boolean): Decoded {
   const walk: Walk = { unknownFields: [], typed };

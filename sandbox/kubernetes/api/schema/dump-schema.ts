@@ -1,6 +1,7 @@
 /**
- * Writes definitions.generated.json, discovery.generated.json and columns.generated.json beside this file from a running control plane, with all
- * prose taken out. Run it once per Kubernetes release, against a fresh cluster behind `kubectl proxy`:
+ * Writes definitions.generated.json, discovery.generated.json and columns.generated.json beside this file from a
+ * running control plane, with all prose taken out. Run it once per Kubernetes release, against a fresh cluster behind
+ * `kubectl proxy`:
  *
  *   node sandbox/kubernetes/api/schema/dump-schema.ts http://127.0.0.1:8001
  */

@@ -7,7 +7,10 @@ export type ObjectMatcher = (object: JsonObject) => boolean;
 
 const involved = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** Fields that may be selected beside metadata.name and metadata.namespace. Source: the API server's registry strategies, 1.36. */
+/**
+ * Fields that may be selected beside metadata.name and metadata.namespace. Source: the API server's registry
+ * strategies, 1.36.
+ */
 const selectable: Readonly<Record<string, ReadonlyArray<string>>> = {
   'pods.': [
     'spec.nodeName',

@@ -8,7 +8,9 @@ export interface Stored {
   readonly object: JsonObject;
 }
 
-/** One change. `previous` is null for a creation; for a deletion `current` is the last state at the deletion's revision. */
+/**
+ * One change. `previous` is null for a creation; for a deletion `current` is the last state at the deletion's revision.
+ */
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly revision: number;
@@ -106,7 +108,9 @@ interface Told {
   readonly storage: string;
 }
 
-/** Tells listeners of changes in order: one that writes makes its change wait until all have heard of the one before. */
+/**
+ * Tells listeners of changes in order: one that writes makes its change wait until all have heard of the one before.
+ */
 function createTeller(listeners: Listeners): (told: Told) => void {
   const pending: Array<Told> = [];
   let isTelling = false;

@@ -23,7 +23,9 @@ function checkPod(pod: JsonObject, name: string, uid: string): void {
   }
 }
 
-/** Binds a pod to a node: spec.nodeName, the PodScheduled condition, the binding's labels and those of the node's place. */
+/**
+ * Binds a pod to a node: spec.nodeName, the PodScheduled condition, the binding's labels and those of the node's place.
+ */
 export function answerBinding({ state, route, request }: ResourceCall): ApiReply {
   if (request.method !== 'POST') throw methodNotAllowed();
   const body = parseBody(request);

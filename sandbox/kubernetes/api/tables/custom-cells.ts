@@ -31,7 +31,9 @@ function stepInto(values: ReadonlyArray<Json>, match: RegExpExecArray): Array<Js
   return values.flatMap((value) => (Array.isArray(value) ? [value[Number(index)] ?? null] : []));
 }
 
-/** The values that a JSONPath of the printer columns' simple kind selects: fields, indices, `*` and equality filters. */
+/**
+ * The values that a JSONPath of the printer columns' simple kind selects: fields, indices, `*` and equality filters.
+ */
 function selectPath(object: Json, path: string): ReadonlyArray<Json> {
   let values: Array<Json> = [object];
   const text = path.replace(/^\{(.*)\}$/, '$1').replace(/^\$/, '');

@@ -85,7 +85,9 @@ async function claimPods({ connection, pods, podsOf }: ControllerContext, set: R
   }
 }
 
-/** In the order of the real controller: unbound, not running, not ready, cheap, crowded, newly ready, new ones first. */
+/**
+ * In the order of the real controller: unbound, not running, not ready, cheap, crowded, newly ready, new ones first.
+ */
 function leastUseful(pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const siblings = new Map<string, number>();
   for (const { spec } of pods) siblings.set(spec.nodeName ?? '', (siblings.get(spec.nodeName ?? '') ?? 0) + 1);

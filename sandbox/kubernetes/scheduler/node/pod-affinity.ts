@@ -95,8 +95,8 @@ export function affinityReason(pod: PodInfo, { node }: NodeInfo, counts: Affinit
 }
 
 /**
- * Adds up, by node name, what preferred terms make of each node: the pod's own, those of pods already placed towards it,
- * and their required affinity with weight 1, as the default profile has it.
+ * Adds up, by node name, what preferred terms make of each node: the pod's own, those of pods already placed towards
+ * it, and their required affinity with weight 1, as the default profile has it.
  */
 export function scoreAffinity(
   pod: PodInfo,

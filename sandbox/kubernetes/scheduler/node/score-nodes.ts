@@ -11,8 +11,8 @@ const MAX_SCORE = 100;
 const WEIGHT = { taints: 3, nodeAffinity: 2, spread: 2, podAffinity: 2, leastAllocated: 1, balance: 1 } as const;
 
 /**
- * Picks among nodes that passed the filters as the default profile does: by weighted scores, each plugin's normalized to
- * 0 … 100, and by draw among the best. The list must not be empty.
+ * Picks among nodes that passed the filters as the default profile does: by weighted scores, each plugin's normalized
+ * to 0 … 100, and by draw among the best. The list must not be empty.
  */
 export function pickNode(
   pod: PodInfo,

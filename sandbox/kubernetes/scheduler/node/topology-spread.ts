@@ -39,7 +39,9 @@ export function spreadReason({ node }: NodeInfo, counts: ReadonlyArray<SpreadCou
   return null;
 }
 
-/** By node name, how crowded a node's domains are with pods like this one: the fewer the better. Empty: no preference. */
+/**
+ * By node name, how crowded a node's domains are with pods like this one: the fewer the better. Empty: no preference.
+ */
 export function scoreSpread(
   pod: PodInfo,
   candidates: ReadonlyArray<NodeInfo>,

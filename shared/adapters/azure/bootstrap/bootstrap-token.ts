@@ -3,19 +3,29 @@ import { annotation } from '../../../contract/names.ts';
 import { RetryableError } from '../../../ports/errors.ts';
 import type { Kubernetes } from '../../../ports/kubernetes.ts';
 
-/** A node that has not joined by then never will: Karpenter's registration time-out, and as much again for slow images. */
+/**
+ * A node that has not joined by then never will: Karpenter's registration time-out, and as much again for slow images.
+ */
 const LIFETIME_MS = 30 * 60_000;
 
 /** Bound by the deployment to `system:node-bootstrapper` and to the approval of client certificates. */
 const GROUP = 'system:bootstrappers:nodewright';
 
-/** Deliveries of one claim's launch that a token was minted for and no machine made with; more in a row is no accident. */
+/**
+ * Deliveries of one claim's launch that a token was minted for and no machine made with; more in a row is no accident.
+ */
 const MINTS_MAX = 10;
 
-/** A claim that is not launched by then is given up. What is left of a token's lifetime is longer than a node may take to join. */
+/**
+ * A claim that is not launched by then is given up. What is left of a token's lifetime is longer than a node may take
+ * to join.
+ */
 const KEPT_MS = 5 * 60_000;
 
-/** Mints tokens as `mintBootstrapToken` does, one for all offerings that this process tries for a claim: what a refused one was to have, nobody has. */
+/**
+ * Mints tokens as `mintBootstrapToken` does, one for all offerings that this process tries for a claim: what a refused
+ * one was to have, nobody has.
+ */
 export function createTokens(kubernetes: Kubernetes, now: () => number): (claim: string) => Promise<string> {
   const kept = new Map<string, { readonly token: string; readonly untilMs: number }>();
   return async (claim) => {
@@ -34,10 +44,10 @@ export function createTokens(kubernetes: Kubernetes, now: () => number): (claim:
 }
 
 /**
- * Mints a token that lets one machine ask for its client certificate: a Secret of its own that expires soon, so that nothing has to
- * be rotated and a token read from an old machine opens nothing. A launch that is delivered again mints another, as the machine may
- * have the first. Removed once the node has registered; the control plane's token cleaner takes what is left over.
- * Source: Kubernetes bootstrap tokens.
+ * Mints a token that lets one machine ask for its client certificate: a Secret of its own that expires soon, so that
+ * nothing has to be rotated and a token read from an old machine opens nothing. A launch that is delivered again mints
+ * another, as the machine may have the first. Removed once the node has registered; the control plane's token cleaner
+ * takes what is left over. Source: Kubernetes bootstrap tokens.
  */
 export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, nowMs: number): Promise<string> {
   const secret = randomBytes(8).toString('hex');
@@ -61,7 +71,10 @@ async function noteSeveral(kubernetes: Kubernetes, claim: string): Promise<void>
     throw new RetryableError(`minting another bootstrap token for ${claim}: ${outcome.kind}`);
 }
 
-/** Removes the tokens that a claim's launches minted: the first, and those that followed it where its annotation tells of several. */
+/**
+ * Removes the tokens that a claim's launches minted: the first, and those that followed it where its annotation tells
+ * of several.
+ */
 export async function revokeBootstrapTokens(kubernetes: Kubernetes, claim: string, areSeveral: boolean): Promise<void> {
   for (let mint = 0; mint < (areSeveral ? MINTS_MAX : 1); mint++) {
     const key = { name: secretName(tokenId(claim, mint)), namespace: NAMESPACE };

@@ -1,6 +1,8 @@
 import type { NodeClass } from '../../../ports/kubernetes.ts';
 
-/** What an AKSNodeClass says of the node itself, as its schema has it (`shared/contract/api/kinds/aks-node-class.ts`). */
+/**
+ * What an AKSNodeClass says of the node itself, as its schema has it (`shared/contract/api/kinds/aks-node-class.ts`).
+ */
 export interface ClassChoices {
   readonly imageFamily?: string;
   readonly fipsMode?: string;

@@ -6,9 +6,9 @@ const LOG = '/var/log/azure/aks-node-controller.log';
 const BOUNDARY = 'nodewright-custom-data';
 
 /**
- * `osProfile.customData`: cloud-init's multipart document with one boothook, which writes the node's configuration for its
- * owner alone and starts AKS's node controller with it; base64. The token in it is the only secret. The file is made with
- * its rights by `install`, so that no umask is left behind for what the hook starts.
+ * `osProfile.customData`: cloud-init's multipart document with one boothook, which writes the node's configuration for
+ * its owner alone and starts AKS's node controller with it; base64. The token in it is the only secret. The file is
+ * made with its rights by `install`, so that no umask is left behind for what the hook starts.
  */
 export function customData(config: object): string {
   const payload = Buffer.from(JSON.stringify(config)).toString('base64');

@@ -2,7 +2,9 @@ import { minorOf } from './kubernetes-minor.ts';
 
 const MIRROR = 'https://acs-mirror.azureedge.net';
 
-/** The credential provider's release for a minor version of Kubernetes; from the last one on it serves all that follow. */
+/**
+ * The credential provider's release for a minor version of Kubernetes; from the last one on it serves all that follow.
+ */
 const CREDENTIAL_PROVIDERS: ReadonlyArray<readonly [minor: number, version: string]> = [
   [30, '1.30.12'],
   [31, '1.31.6'],

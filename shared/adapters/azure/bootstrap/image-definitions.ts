@@ -17,7 +17,10 @@ type Row = readonly [
   trustedLaunch: boolean,
 ];
 
-/** In order of preference within a family. Source: the Azure provider's image families, 2026-08; FIPS images are not public. */
+/**
+ * In order of preference within a family. Source: the Azure provider's image families, 2026-08; FIPS images are not
+ * public.
+ */
 const rows: ReadonlyArray<Row> = [
   ['Ubuntu2204', '2204gen2TLcontainerd', 'amd64', '2', true],
   ['Ubuntu2204', '2204gen2containerd', 'amd64', '2', false],

@@ -24,8 +24,8 @@ const CIPHERS = [
 ];
 
 /**
- * Who may speak with the kubelet, and as whom it speaks. Nothing on the node adds these, and the kubelet's own defaults let
- * anybody in: they are the same whatever a class says.
+ * Who may speak with the kubelet, and as whom it speaks. Nothing on the node adds these, and the kubelet's own defaults
+ * let anybody in: they are the same whatever a class says.
  */
 const SAFETY = {
   '--anonymous-auth': 'false',
@@ -63,8 +63,8 @@ const CREDENTIAL_PROVIDER = '/var/lib/kubelet/credential-provider';
 const CLOUD_CONFIG = '/etc/kubernetes/azure.json';
 
 /**
- * The kubelet's command line, sorted by flag, so that the same order gives the same bytes. Flags and values are those of
- * Karpenter's Azure provider (reference §5.2); where they differ, `docs/bootstrap.md` says why.
+ * The kubelet's command line, sorted by flag, so that the same order gives the same bytes. Flags and values are those
+ * of Karpenter's Azure provider (reference §5.2); where they differ, `docs/bootstrap.md` says why.
  */
 export function kubeletFlags(
   order: LaunchOrder,
@@ -90,7 +90,9 @@ export function kubeletFlags(
   return Object.fromEntries(Object.entries(flags).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Flags that came and went with Kubernetes' minor versions; a kubelet does not start with one that it does not know. */
+/**
+ * Flags that came and went with Kubernetes' minor versions; a kubelet does not start with one that it does not know.
+ */
 function ofVersion(minor: number): Readonly<Record<string, string>> {
   return {
     ...(minor < 31 ? { '--keep-terminated-pod-volumes': 'false' } : {}),

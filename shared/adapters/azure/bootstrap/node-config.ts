@@ -32,7 +32,8 @@ const NO_SECRET = 'bXNp';
 
 /**
  * A node's own configuration: what the node controller of AKS's images reads at boot, its contract `aksnodeconfig/v1`
- * (reference §10). Fields that the controller fills in well by itself are left out; the same order gives the same bytes.
+ * (reference §10). Fields that the controller fills in well by itself are left out; the same order gives the same
+ * bytes.
  */
 export function nodeConfig(order: LaunchOrder, settings: Settings, facts: NodeFacts): object {
   const { nodeClass, instanceType, offering } = order;
@@ -120,7 +121,9 @@ function binaries(kubernetesVersion: string, isArm64: boolean, mode: NetworkMode
   };
 }
 
-/** The node itself brings the plugin only where pods take addresses of its subnet by it; else daemons of the cluster do. */
+/**
+ * The node itself brings the plugin only where pods take addresses of its subnet by it; else daemons of the cluster do.
+ */
 function hasAzurePlugin(mode: NetworkMode): boolean {
   return isNodeSubnet(mode) && mode.dataplane !== 'cilium';
 }

@@ -21,8 +21,8 @@ const KUBELET_KEYS: ReadonlySet<string> = new Set([label.hostname, label.zone, l
 const NOT_OF_KUBELETS: ReadonlySet<string> = new Set([label.nodeClass]);
 
 /**
- * The labels that the kubelet registers with, sorted by key: those of the claim that a kubelet may set, and AKS's own, by
- * which its network, its node images and its daemons know the node (reference §5.3). Others follow at registration.
+ * The labels that the kubelet registers with, sorted by key: those of the claim that a kubelet may set, and AKS's own,
+ * by which its network, its node images and its daemons know the node (reference §5.3). Others follow at registration.
  */
 export function kubeletLabels(
   order: LaunchOrder,

@@ -32,7 +32,10 @@ const SYSCTLS: ReadonlyArray<readonly [field: string, name: string]> = [
   ['vmVfsCachePressure', 'vm_vfs_cache_pressure'],
 ];
 
-/** `custom_linux_os_config` of an AKSNodeConfig, with what the class chooses and nothing else; null when it chooses nothing. */
+/**
+ * `custom_linux_os_config` of an AKSNodeConfig, with what the class chooses and nothing else; null when it chooses
+ * nothing.
+ */
 export function osConfig(choices: OsChoices | undefined): object | null {
   if (choices === undefined) return null;
   const { sysctls = {}, swapFileSize, transparentHugePageEnabled, transparentHugePageDefrag } = choices;
@@ -48,7 +51,9 @@ export function osConfig(choices: OsChoices | undefined): object | null {
 
 const POWERS = ['', 'K', 'M', 'G', 'T', 'P', 'E'];
 
-/** Rounded: the node takes whole mebibytes. The class's schema admits digits and one of these units, a capital K too. */
+/**
+ * Rounded: the node takes whole mebibytes. The class's schema admits digits and one of these units, a capital K too.
+ */
 function toMebibytes(size: string): number {
   const [, digits = '0', power = '', binary = ''] = /^(\d+)([KMGTPE]?)(i?)$/.exec(size) ?? [];
   return Math.round((Number(digits) * (binary === 'i' ? 1024 : 1000) ** POWERS.indexOf(power)) / 1024 ** 2);

@@ -37,7 +37,9 @@ interface RestErrorLike {
   };
 }
 
-/** Reads an error that an Azure client threw. The code in the body, where there is one, is more exact than the SDK's. */
+/**
+ * Reads an error that an Azure client threw. The code in the body, where there is one, is more exact than the SDK's.
+ */
 export function readAzureError(error: unknown): AzureError {
   if (!(error instanceof Error)) return { status: 0, code: '', message: String(error), target: '', retryAfterMs: null };
   if (error instanceof LongPause) return error.answer;
@@ -91,8 +93,9 @@ function becauseOf(status: number, error: unknown): RetryableError['because'] {
 }
 
 /**
- * What Azure says of one thing that does not exist: the gateway, and Compute and Network themselves. A group or a subscription that
- * is not found, a type that a version does not know, and a page of somebody in between are 404 as well, and say nothing about it.
+ * What Azure says of one thing that does not exist: the gateway, and Compute and Network themselves. A group or a
+ * subscription that is not found, a type that a version does not know, and a page of somebody in between are 404 as
+ * well, and say nothing about it.
  */
 const GONE: ReadonlySet<string> = new Set(['ResourceNotFound', 'NotFound']);
 

@@ -16,7 +16,10 @@ export interface Clients {
   readonly graph: () => Promise<ResourceGraphClient>;
 }
 
-/** The SDK's own retries of 429 and 5xx. Few: the queue delivers again, and one execution must not wait for minutes. See `throttles.ts`. */
+/**
+ * The SDK's own retries of 429 and 5xx. Few: the queue delivers again, and one execution must not wait for minutes. See
+ * `throttles.ts`.
+ */
 const retryOptions = { maxRetries: 2, retryDelayInMs: 300, maxRetryDelayInMs: 3_000 };
 
 export function createClients(settings: Settings, credential: TokenCredential): Clients {

@@ -4,7 +4,9 @@ export interface ErrorBody {
   readonly message?: string;
   /** The member of the request that Azure means, such as `vmSize`. */
   readonly target?: string | null;
-  /** Azure's network provider says here what its message only hints at. Throttled requests are counted here, in JSON. */
+  /**
+   * Azure's network provider says here what its message only hints at. Throttled requests are counted here, in JSON.
+   */
   readonly details?: ReadonlyArray<ErrorDetail> | null;
 }
 

@@ -6,8 +6,8 @@ const LENGTH_MAX = 16_384;
 const bodies = new WeakMap<object, string>();
 
 /**
- * Keeps what Azure says in answers from 400 up, by the request. The clients put it into their errors for single reads only: of lists
- * they drop all of it, of operations that begin the details.
+ * Keeps what Azure says in answers from 400 up, by the request. The clients put it into their errors for single reads
+ * only: of lists they drop all of it, of operations that begin the details.
  */
 export const keepFailedBodies: Policy = {
   name: 'nodewrightFailedBodies',

@@ -3,8 +3,9 @@ interface Headers {
 }
 
 /**
- * How long Azure asks to wait, in milliseconds; null where it does not, or names a time that has passed. In the headers that the
- * SDK honours, in its order; else in the words of the resource manager: "Please try again after '372' seconds."
+ * How long Azure asks to wait, in milliseconds; null where it does not, or names a time that has passed. In the headers
+ * that the SDK honours, in its order; else in the words of the resource manager: "Please try again after '372'
+ * seconds."
  */
 export function pauseOf(headers: Headers | undefined, message: string, nowMs: number): number | null {
   const inMs = Number(headers?.get('retry-after-ms') ?? headers?.get('x-ms-retry-after-ms'));

@@ -2,16 +2,20 @@ import { type AzureError, LongPause, toAzureError } from './azure-error.ts';
 import { type ErrorBody, parseErrorBody } from './error-body.ts';
 import type { Policy } from './policy.ts';
 
-/** An execution waits so long for Azure at a time. What Azure wants to be left alone for longer is the queue's to wait for. */
+/**
+ * An execution waits so long for Azure at a time. What Azure wants to be left alone for longer is the queue's to wait
+ * for.
+ */
 const WAIT_MAX_MS = 3_000;
 
 /** Azure counts requests in minutes; the longest wait that anybody has reported is six. */
 const CLOSED_MAX_MS = 10 * 60_000;
 
 /**
- * Gives a request up that Azure wants to be made later than in some seconds. The SDK would wait for as long as Azure says, as often as
- * it tries, and with it every launch behind it. Where Azure counts the requests of the whole subscription, others of the same
- * kind are given up as well until then, without asking: each would be refused, and count.
+ * Gives a request up that Azure wants to be made later than in some seconds. The SDK would wait for as long as Azure
+ * says, as often as it tries, and with it every launch behind it. Where Azure counts the requests of the whole
+ * subscription, others of the same kind are given up as well until then, without asking: each would be refused, and
+ * count.
  */
 export function createThrottles(now: () => number): Policy {
   // At most as many as the kinds of requests that the adapter makes.
@@ -45,8 +49,9 @@ const OF_ALL: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a refusal is about all requests of its kind. Compute throttles one VM and a subscription under one code, and tells them apart
- * by its limits' names, `PutVMResource` and `PutVMSubscriptionMaximum`, and in words. One that is not known to be about all is not.
+ * Whether a refusal is about all requests of its kind. Compute throttles one VM and a subscription under one code, and
+ * tells them apart by its limits' names, `PutVMResource` and `PutVMSubscriptionMaximum`, and in words. One that is not
+ * known to be about all is not.
  */
 function isOfAll(status: number, body: ErrorBody | undefined): boolean {
   if (status !== 429 || body === undefined) return false;

@@ -208,7 +208,9 @@ interface StoredQuotas {
   readonly rows: ReadonlyArray<readonly [string, Quota]>;
 }
 
-/** The sweep reads them every minute. What is older was not read for a while, and what is left may be anything by now. */
+/**
+ * The sweep reads them every minute. What is older was not read for a while, and what is left may be anything by now.
+ */
 const QUOTAS_STALE_MS = 10 * 60_000;
 
 const NONE_KEPT: KeptQuotas = { atMs: 0, rows: NO_QUOTAS };

@@ -14,7 +14,8 @@ export type RatesReading =
 
 /**
  * Azure's bands, in percent per hour, as the middle of each; learn, "Use Azure Spot Virtual Machines". The last has no
- * end. It is taken a band and a half above the one before: further from it than any two others are, and no claim of how far.
+ * end. It is taken a band and a half above the one before: further from it than any two others are, and no claim of how
+ * far.
  */
 const BANDS: ReadonlyMap<string, number> = new Map([
   ['0-5', 0.025],
@@ -41,9 +42,9 @@ const RIGHT_MISSING =
   'give the identity of the app a role on the subscription that has Microsoft.ResourceGraph/resources/read, such as Reader';
 
 /**
- * Reads how often Azure evicted spot VMs of each size of the region in the last 28 days. The table belongs to no subscription: it
- * answers where none is named, and is reported to be empty where one is. Who may ask about one subscription only gets what that
- * gives.
+ * Reads how often Azure evicted spot VMs of each size of the region in the last 28 days. The table belongs to no
+ * subscription: it answers where none is named, and is reported to be empty where one is. Who may ask about one
+ * subscription only gets what that gives.
  */
 export async function readEvictionRates(
   clients: Pick<Clients, 'graph'>,

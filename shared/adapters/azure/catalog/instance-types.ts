@@ -32,8 +32,8 @@ export interface OfferingFacts {
 const NOTHING_KNOWN: OfferingFacts = { useOfQuota: () => null, evictionsPerHour: () => null, stormOf: () => null };
 
 /**
- * A size whose price is unknown is taken only when a pool names it: Karpenter's figure, in US dollars. In a currency of which a
- * dollar is a thousand it would be a bargain, so it is the dearest price where that is more.
+ * A size whose price is unknown is taken only when a pool names it: Karpenter's figure, in US dollars. In a currency of
+ * which a dollar is a thousand it would be a bargain, so it is the dearest price where that is more.
  */
 const UNKNOWN_PRICE = 999_000_000;
 
@@ -228,13 +228,19 @@ function toResources(
 /** `memory.available<750Mi` is passed to the kubelet as its eviction threshold. */
 export const EVICTION_MIB = 750;
 
-/** AKS's progressive reservation, millicores, rounded down: 6 % of the first core, 4 % of the second, 2 % to four, 1 % above. */
+/**
+ * AKS's progressive reservation, millicores, rounded down: 6 % of the first core, 4 % of the second, 2 % to four, 1 %
+ * above.
+ */
 export function kubeReservedCpu(vCpus: number): number {
   const part = (from: number, to: number): number => Math.max(0, Math.min(vCpus, to) - from);
   return Math.floor(part(0, 1) * 60 + part(1, 2) * 40 + part(2, 4) * 20 + part(4, Infinity) * 10);
 }
 
-/** AKS's progressive reservation, MiB, rounded down: 25 % of the first 4 GiB, 20 % to 8, 10 % to 16, 6 % to 128, 2 % above. */
+/**
+ * AKS's progressive reservation, MiB, rounded down: 25 % of the first 4 GiB, 20 % to 8, 10 % to 16, 6 % to 128, 2 %
+ * above.
+ */
 export function kubeReservedMemory(gib: number): number {
   const part = (from: number, to: number): number => Math.max(0, Math.min(gib, to) - from);
   const reserved =

@@ -30,7 +30,10 @@ const STALE_MS = 48 * 60 * 60_000;
 
 const NONE: KeptRates = { atMs: null, rates: new Map() };
 
-/** The rates of a blob. None where there is no blob, or one that cannot be read or is old: plans then know nothing of evictions. */
+/**
+ * The rates of a blob. None where there is no blob, or one that cannot be read or is old: plans then know nothing of
+ * evictions.
+ */
 export function parseKeptRates(bytes: Uint8Array | null, nowMs: number): KeptRates {
   const { readAtMs = null, rates = [] } = parseStored(bytes) ?? {};
   return readAtMs !== null && nowMs - readAtMs < STALE_MS ? { atMs: readAtMs, rates: new Map(rates) } : NONE;

@@ -50,7 +50,10 @@ export function sharedSpotMemory(parts: {
   };
 }
 
-/** What the blob remembers of evictions; nothing where there is none, or one that cannot be read: evictions are counted from here on. */
+/**
+ * What the blob remembers of evictions; nothing where there is none, or one that cannot be read: evictions are counted
+ * from here on.
+ */
 function parseSpotMemory(bytes: Uint8Array | null): SpotMemory {
   try {
     const { version, evictions, storms } = JSON.parse(new TextDecoder().decode(bytes ?? undefined)) as StoredMemory;
@@ -79,7 +82,9 @@ export function rememberEviction(
   return withEviction(memory, { claim, family, zone, atMs: nowMs, ofFamily, ofZone: count(rows) });
 }
 
-/** What spot of this family in this zone has to say of storms: of that which lasts longest; null where there is none. */
+/**
+ * What spot of this family in this zone has to say of storms: of that which lasts longest; null where there is none.
+ */
 export function offeringStorm(storms: ReadonlyArray<SpotStorm>, family: string, zone: string): OfferingStorm | null {
   const [longest] = stormsOver(storms, family, zone).toSorted((a, b) => b.untilMs - a.untilMs || b.evicted - a.evicted);
   if (longest === undefined) return null;
@@ -87,7 +92,10 @@ export function offeringStorm(storms: ReadonlyArray<SpotStorm>, family: string, 
   return { evicted, of, evictionsPerHour: STORM_EVICTIONS_PER_HOUR, until: new Date(untilMs).toISOString() };
 }
 
-/** What spot in the zone has to say of shortages: it counts as in a storm, so that it is bought where pods and pools allow nothing else. */
+/**
+ * What spot in the zone has to say of shortages: it counts as in a storm, so that it is bought where pods and pools
+ * allow nothing else.
+ */
 export function shortageStorm(shortages: ReadonlyArray<SpotShortage>, zone: string): OfferingStorm | null {
   const shortage = shortageIn(shortages, zone);
   if (shortage === null) return null;

@@ -34,7 +34,10 @@ export async function readQuotas(clients: Clients, location: string): Promise<Qu
   );
 }
 
-/** Those of cores that something counts against. Azure lists VMs, disks and others beside them, which plans do not ask about. */
+/**
+ * Those of cores that something counts against. Azure lists VMs, disks and others beside them, which plans do not ask
+ * about.
+ */
 export function quotasInUse(quotas: Quotas): ReadonlyArray<QuotaInUse> {
   return [...quotas].flatMap(([name, { used, limit }]) =>
     used > 0 && (name.endsWith('family') || name.endsWith('cores')) ? [{ name, used, limit }] : [],
@@ -56,15 +59,17 @@ export function quotaUse(quotas: Quotas, sku: Sku, capacityType: CapacityType): 
   return { cores: sku.vCpus, of: own.map(([name, { limit, used }]) => ({ name, left: limit - used })) };
 }
 
-/** Azure's list of what is in use lags behind what it has just refused: sooner after a refusal it says nothing about it. */
+/**
+ * Azure's list of what is in use lags behind what it has just refused: sooner after a refusal it says nothing about it.
+ */
 const LISTED_AFTER_MS = 30_000;
 
 /** Why quotas refuse; of what else is refused they say nothing. */
 const QUOTA_REACHED: ReadonlySet<string> = new Set(['SubscriptionQuotaReached', 'RegionalQuotaReached']);
 
 /**
- * Has a quota that refused a size room for it by now? It may have been raised, or nodes have gone: whoever waits would wait until the refusal
- * ends, for up to an hour. Where the list is wrong, Azure refuses once more.
+ * Has a quota that refused a size room for it by now? It may have been raised, or nodes have gone: whoever waits would
+ * wait until the refusal ends, for up to an hour. Where the list is wrong, Azure refuses once more.
  */
 export function isRestored(
   { atMs, rows }: KeptQuotas,

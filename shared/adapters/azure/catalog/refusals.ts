@@ -44,8 +44,8 @@ export function mergeRefusals(
 }
 
 /**
- * What is about capacity, and not about a size that cannot be spot, a quota, a boot or an eviction: Karpenter's words for what the request was
- * refused with, and Azure's codes for what a machine failed with afterwards.
+ * What is about capacity, and not about a size that cannot be spot, a quota, a boot or an eviction: Karpenter's words
+ * for what the request was refused with, and Azure's codes for what a machine failed with afterwards.
  */
 const NO_CAPACITY: ReadonlySet<string> = new Set([
   'SkuNotAvailable',

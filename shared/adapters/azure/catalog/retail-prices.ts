@@ -8,7 +8,10 @@ export interface SizePrice {
 
 const PUBLIC_ENDPOINT = 'https://prices.azure.com';
 
-/** A region has about 20 pages of 1,000 rows, or 200 of the 100 that previews serve; ten times that is a feed that loops. */
+/**
+ * A region has about 20 pages of 1,000 rows, or 200 of the 100 that previews serve; ten times that is a feed that
+ * loops.
+ */
 const PAGES_MAX = 2_000;
 
 interface PriceRow {
@@ -35,8 +38,8 @@ export interface PriceList {
 
 /**
  * Reads Linux pay-as-you-go and spot prices of all VM sizes of a region from the public, unauthenticated feed. Throws a
- * RetryableError when it cannot be read, or answers in another currency: a price of one taken for a price of another would be no
- * fault that anybody sees.
+ * RetryableError when it cannot be read, or answers in another currency: a price of one taken for a price of another
+ * would be no fault that anybody sees.
  */
 export async function readRetailPrices(
   { location, currency }: PriceList,
@@ -83,8 +86,8 @@ function requireCurrency({ currencyCode = 'no currency' }: PriceRow, currency: s
 }
 
 /**
- * Other products share a size's name: Windows, Cloud Services (which carries a Windows licence), Low Priority. Of rows that
- * remain double the cheapest counts; a price of 0 is a missing one.
+ * Other products share a size's name: Windows, Cloud Services (which carries a Windows licence), Low Priority. Of rows
+ * that remain double the cheapest counts; a price of 0 is a missing one.
  */
 function addRow(prices: Map<string, SizePrice>, row: PriceRow): void {
   const { armSkuName = '', retailPrice = 0 } = row;

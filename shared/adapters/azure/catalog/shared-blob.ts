@@ -11,7 +11,10 @@ export interface SharedBlob<Value> {
 /** Between reads by one instance. */
 const KEPT_MS = 1_000;
 
-/** `parse` is given null where there is no blob. Many launches ask at once: one of them reads, and a failure is theirs too. */
+/**
+ * `parse` is given null where there is no blob. Many launches ask at once: one of them reads, and a failure is theirs
+ * too.
+ */
 export function sharedBlob<Value>(
   { blobs, now }: { readonly blobs: Pick<Blobs, 'read'>; readonly now: () => number },
   name: string,

@@ -6,8 +6,8 @@ import type { Clients } from '../calls/clients.ts';
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Reads a maintenance configuration of a managed cluster by its resource id; without one nothing is asked. That it does not
- * exist means that nobody has limited maintenance. RetryableError where Azure cannot say now.
+ * Reads a maintenance configuration of a managed cluster by its resource id; without one nothing is asked. That it does
+ * not exist means that nobody has limited maintenance. RetryableError where Azure cannot say now.
  */
 export async function readMaintenance(
   clients: Pick<Clients, 'containers'>,

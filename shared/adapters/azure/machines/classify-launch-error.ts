@@ -43,9 +43,10 @@ function rejected(reason: string): LaunchVerdict {
 const sizeRefused = unavailable('size', 23 * HOUR, 'VMSizeRefused');
 
 /**
- * First match wins: the code and what Azure names as refused decide before words do. Codes, scopes and times of quotas, SKUs and allocation as
- * Karpenter's Azure provider has them (2026-08); quota of the whole region, which it retries at once, waits three minutes,
- * and is told before a family's, as both may say that the limit is 0; the rest are codes it does not know.
+ * First match wins: the code and what Azure names as refused decide before words do. Codes, scopes and times of quotas,
+ * SKUs and allocation as Karpenter's Azure provider has them (2026-08); quota of the whole region, which it retries at
+ * once, waits three minutes, and is told before a family's, as both may say that the limit is 0; the rest are codes it
+ * does not know.
  */
 const rules: ReadonlyArray<Rule> = [
   {
@@ -105,7 +106,8 @@ const rules: ReadonlyArray<Rule> = [
     text: '',
     verdict: unavailable('spot', HOUR, 'SpotNotEnabled'),
   },
-  // No disk controller or generation of the image's, not in this region, a name that is none: with a target since 2017 or so.
+  // No disk controller or generation of the image's, not in this region, a name that is none: with a target since 2017
+  // or so.
   { code: 'InvalidParameter', target: 'vmSize', text: '', verdict: sizeRefused },
   { code: 'InvalidParameter', target: '', text: 'VM size', verdict: sizeRefused },
   { code: 'BadRequest', target: 'vmSize', text: '', verdict: sizeRefused },

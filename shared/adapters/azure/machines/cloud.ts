@@ -51,9 +51,9 @@ const NIC_LOOKS_MAX = 60;
 const NIC_LOOK_PAUSE_MS = 150;
 
 /**
- * Launches under way in one process: each is some ten requests within two or three seconds, so that these are six machines a
- * second. ARM takes 200 writes at once from a principal, and then ten a second: more would only queue there, or be refused,
- * and be in the way of nodes that are already there.
+ * Launches under way in one process: each is some ten requests within two or three seconds, so that these are six
+ * machines a second. ARM takes 200 writes at once from a principal, and then ten a second: more would only queue there,
+ * or be refused, and be in the way of nodes that are already there.
  */
 const LAUNCHES_AT_ONCE = 16;
 
@@ -200,7 +200,8 @@ async function observe(parts: CloudParts, claim: string): Promise<ObservedMachin
       return { ...present, state: 'deleting' };
     case 'Succeeded':
     case 'Updating':
-      // One that somebody has stopped, too: it is there and costs its disk. Azure deletes the spot VMs that it evicts; see `vmBody`.
+      // One that somebody has stopped, too: it is there and costs its disk. Azure deletes the spot VMs that it evicts;
+      // see `vmBody`.
       return { ...present, state: 'running' };
     case undefined:
     default:

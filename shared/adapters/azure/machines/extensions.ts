@@ -6,8 +6,8 @@ import { wordsOf } from './boot-exit-codes.ts';
 export const EXTENSION = 'computeAksLinuxBilling';
 
 /**
- * AKS's extension for VMs that it does not make itself. It brings the node-problem-detector, whose conditions announce evictions and
- * maintenance, and tells Azure that the VM is a node. It carries the tags of its VM.
+ * AKS's extension for VMs that it does not make itself. It brings the node-problem-detector, whose conditions announce
+ * evictions and maintenance, and tells Azure that the VM is a node. It carries the tags of its VM.
  */
 export function extensionBody(vm: Pick<VirtualMachine, 'location' | 'tags' | 'resources'>): VirtualMachineExtension {
   const { location, tags } = vm;
@@ -27,7 +27,10 @@ export function extensionBody(vm: Pick<VirtualMachine, 'location' | 'tags' | 're
 
 type Extended = Pick<VirtualMachine, 'resources' | 'instanceView'>;
 
-/** How often an extension is put on a VM, at most: what fails three times fails for a reason that another try does not fix. */
+/**
+ * How often an extension is put on a VM, at most: what fails three times fails for a reason that another try does not
+ * fix.
+ */
 const TRIES_MAX = 3;
 
 /** An extension that Azure could not install. */
@@ -44,7 +47,10 @@ export function isOn(vm: Extended, name: string): boolean {
   return findExtension(vm, name) !== undefined;
 }
 
-/** True where the extension is on the VM or on its way, or has failed too often to be tried again. Not for VMs of a list. */
+/**
+ * True where the extension is on the VM or on its way, or has failed too often to be tried again. Not for VMs of a
+ * list.
+ */
 export function hasExtension(vm: Extended, name: string): boolean {
   return isOn(vm, name) && failureOfExtension(vm, name)?.isLast !== false;
 }
@@ -66,7 +72,10 @@ function findExtension({ resources = [] }: Extended, name: string): VirtualMachi
 /** The name of the extension that asks a node how its set-up ended; the provider's, so that people find it. */
 export const DIAGNOSIS = 'cse-agent-karpenter';
 
-/** The node controller's own command for it: waits for the end of the set-up, prints what came of it and exits with that. */
+/**
+ * The node controller's own command for it: waits for the end of the set-up, prints what came of it and exits with
+ * that.
+ */
 export function diagnosisBody({ location, tags }: Pick<VirtualMachine, 'location' | 'tags'>): VirtualMachineExtension {
   return {
     location,
@@ -80,7 +89,10 @@ export function diagnosisBody({ location, tags }: Pick<VirtualMachine, 'location
   };
 }
 
-/** How the set-up ended where `diagnosisBody` has found out that it failed; null while nobody knows, and when it did not. */
+/**
+ * How the set-up ended where `diagnosisBody` has found out that it failed; null while nobody knows, and when it did
+ * not.
+ */
 export function failedBootOf({ instanceView }: Pick<VirtualMachine, 'instanceView'>): FailedBoot | null {
   const view = instanceView?.extensions?.find(({ name = '' }) => name.toLowerCase() === DIAGNOSIS);
   const text = view?.statuses?.map(({ message = '' }) => message).join('\n') ?? '';

@@ -73,7 +73,9 @@ export function clusterNames(
   return { securityGroup: `aks-agentpool-${digits}-nsg`, routeTable: `aks-agentpool-${digits}-routetable` };
 }
 
-/** The node controller wants some name. A cluster without either is none of AKS's: nothing on its nodes asks for them. */
+/**
+ * The node controller wants some name. A cluster without either is none of AKS's: nothing on its nodes asks for them.
+ */
 const NO_DIGITS = '00000000';
 
 /** AKS's own VNet comes with the security group on its subnet. */

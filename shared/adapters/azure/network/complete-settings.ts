@@ -11,7 +11,9 @@ export interface CompleteSettings {
   readonly problems: ReadonlyArray<string>;
 }
 
-/** What nobody but a person can give, and the cluster's description may be wrong about for a while after it was made. */
+/**
+ * What nobody but a person can give, and the cluster's description may be wrong about for a while after it was made.
+ */
 const KEPT_MS = 60 * 60_000;
 const PROBLEMS_KEPT_MS = 30_000;
 
@@ -31,8 +33,9 @@ const NEEDED: ReadonlyArray<Needed> = [
 const NEEDED_BY_OVERLAYS: Needed = ['VNET_GUID', 'resourceGuid of `az network vnet show`'];
 
 /**
- * Completes the settings by what Azure says of the managed cluster and its network, once an hour; nothing is asked where nothing is
- * absent. What a setting says wins over what Azure does. Never throws: who cannot be asked is a problem, with what to do about it.
+ * Completes the settings by what Azure says of the managed cluster and its network, once an hour; nothing is asked
+ * where nothing is absent. What a setting says wins over what Azure does. Never throws: who cannot be asked is a
+ * problem, with what to do about it.
  */
 export function createCompletion(
   clients: Pick<Clients, 'graph' | 'network'>,
@@ -99,7 +102,10 @@ interface ClusterRow {
   readonly keys: ReadonlyArray<{ readonly keyData?: string }> | null;
 }
 
-/** The cluster whose machines live in our node resource group, from Resource Graph, which shows what our identity may read. */
+/**
+ * The cluster whose machines live in our node resource group, from Resource Graph, which shows what our identity may
+ * read.
+ */
 async function readCluster(
   { graph }: Pick<Clients, 'graph'>,
   { AZURE_SUBSCRIPTION_ID: subscription, AZURE_NODE_RESOURCE_GROUP: group }: Settings,

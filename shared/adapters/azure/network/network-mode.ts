@@ -14,7 +14,9 @@ export interface NetworkMode {
 /** What Karpenter's Azure provider takes where a setting is absent; an empty one says that there is none. */
 const DEFAULTS: NetworkMode = { plugin: 'azure', pluginMode: 'overlay', dataplane: 'cilium', policy: '' };
 
-/** The cluster's network as the settings have it. Without AKS's plugin there is neither mode nor dataplane to assume. */
+/**
+ * The cluster's network as the settings have it. Without AKS's plugin there is neither mode nor dataplane to assume.
+ */
 export function networkModeOf(
   settings: Pick<Settings, 'NETWORK_PLUGIN' | 'NETWORK_PLUGIN_MODE' | 'NETWORK_DATAPLANE' | 'NETWORK_POLICY'>,
 ): NetworkMode {

@@ -14,8 +14,8 @@ import { tellCondition } from './pool-condition.ts';
 const TYPE = 'DisruptionHealthy';
 
 /**
- * Notes on the pools that a step of theirs has failed, once per decision. On the newest pool: a note that another wrote at the same
- * time is not lost, but this one is.
+ * Notes on the pools that a step of theirs has failed, once per decision. On the newest pool: a note that another wrote
+ * at the same time is not lost, but this one is.
  */
 export async function noteFailure(ports: Ports, pools: Iterable<string>, decision: string): Promise<void> {
   for (const name of new Set(pools)) {
@@ -33,8 +33,8 @@ export async function noteFailure(ports: Ports, pools: Iterable<string>, decisio
 }
 
 /**
- * Tells on the pools which breakers have opened and closed since the last look: condition, event and log. What was told is in the
- * condition; nothing is written while nothing changes, nor ever on a pool that had no trouble.
+ * Tells on the pools which breakers have opened and closed since the last look: condition, event and log. What was told
+ * is in the condition; nothing is written while nothing changes, nor ever on a pool that had no trouble.
  */
 export async function tellBreakers(ports: Ports, { input: { cluster } }: Gathered): Promise<void> {
   const open = openBreakers(cluster, ports.now());

@@ -17,7 +17,10 @@ import { asSentence } from '../tell/as-sentence.ts';
 import { eventAboutPool } from '../../tell/event-about.ts';
 import { tellCondition } from './pool-condition.ts';
 
-/** A container that has ended so often in its pod's life, which began on this node, crashes. Kubernetes waits a minute and a half by then. */
+/**
+ * A container that has ended so often in its pod's life, which began on this node, crashes. Kubernetes waits a minute
+ * and a half by then.
+ */
 const RESTARTS_MIN = 3;
 
 /** Nodes whose pods are looked at in one look, a request each: the canary and the newest. */
@@ -33,8 +36,9 @@ const TYPE = 'RolloutHealthy';
 const TOLD_EVERY_MS = 3_600_000;
 
 /**
- * What nodes behind a new image or Kubernetes version wait for. Looks first whether what is new does worse than what was there, and halts
- * it then, on the NodePool: so that every instance finds it, until somebody removes the annotation.
+ * What nodes behind a new image or Kubernetes version wait for. Looks first whether what is new does worse than what
+ * was there, and halts it then, on the NodePool: so that every instance finds it, until somebody removes the
+ * annotation.
  */
 export async function watchRollouts(ports: Ports, gathered: Gathered): Promise<ReadonlyMap<string, Rollout>> {
   const { snapshot, input } = gathered;

@@ -10,8 +10,8 @@ export interface ToldPool {
 }
 
 /**
- * Puts a condition of ours on a NodePool, beside those that make it ready. Null where it is gone, or another wrote at the same time: the
- * next look tells it.
+ * Puts a condition of ours on a NodePool, beside those that make it ready. Null where it is gone, or another wrote at
+ * the same time: the next look tells it.
  */
 export async function tellCondition(
   ports: Ports,

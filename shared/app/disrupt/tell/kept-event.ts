@@ -58,7 +58,8 @@ const renders: { readonly [K in Kind]: Render<K> } = {
 };
 
 /**
- * The event about a node that stays; null where Karpenter says nothing either: an operator has said so, or it passes by itself.
+ * The event about a node that stays; null where Karpenter says nothing either: an operator has said so, or it passes by
+ * itself.
  * `currency`: what prices are in (ISO 4217).
  */
 export function keptEvent<K extends Kind>(

@@ -47,7 +47,9 @@ export function decisionCounts(removal: Labelled): ReadonlyArray<DisruptionCount
   ];
 }
 
-/** What it counts as when the nodes of a decision stay. `replacements` are those that failed; none: it was judged anew. */
+/**
+ * What it counts as when the nodes of a decision stay. `replacements` are those that failed; none: it was judged anew.
+ */
 export function failureCounts(removal: Labelled): ReadonlyArray<DisruptionCount> {
   if (!isVoluntary(removal.reason)) return [];
   const { replacements, candidates } = removal;

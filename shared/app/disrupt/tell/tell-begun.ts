@@ -30,8 +30,9 @@ export interface BegunStep {
 }
 
 /**
- * Tells on each node that is to be removed, on its claim and on its NodePool what the removal saves, what replaces the node and where its pods go:
- * later, when the node has gone, `kubectl describe` of its pool and the events still say why.
+ * Tells on each node that is to be removed, on its claim and on its NodePool what the removal saves, what replaces the
+ * node and where its pods go: later, when the node has gone, `kubectl describe` of its pool and the events still say
+ * why.
  */
 export async function tellBegun(
   ports: Ports,
@@ -59,7 +60,10 @@ export async function tellBegun(
   await inParallel(notes, TOLD_AT_ONCE, (note) => publish(ports.kubernetes, note, ports.now()));
 }
 
-/** `Underutilized, saves $0.194 an hour; 3 pods move to node/a (2) and nodeclaim/b (1); replaced by …`: of some of the nodes that go together. */
+/**
+ * `Underutilized, saves $0.194 an hour; 3 pods move to node/a (2) and nodeclaim/b (1); replaced by …`: of some of the
+ * nodes that go together.
+ */
 function renderBegun({ step, plan, claimNames }: BegunStep, nodes: ReadonlyArray<string>, currency: string): string {
   const others = step.remove.length - nodes.length;
   const together = others === 0 ? '' : ` together with ${renderCount(others, 'other node')}`;

@@ -11,7 +11,10 @@ import { candidatesOf } from '../../../core/disruption/second-look/begun.ts';
 import { eventAboutNode, eventAboutPool } from '../../tell/event-about.ts';
 import { keptEvent } from './kept-event.ts';
 
-/** An event lives for an hour as clusters are set up: told so often, `kubectl describe` always has one. Karpenter: 2 to 15 minutes. */
+/**
+ * An event lives for an hour as clusters are set up: told so often, `kubectl describe` always has one. Karpenter: 2 to
+ * 15 minutes.
+ */
 const TOLD_EVERY_MS = 3_600_000;
 
 /** Events of one look: a request each. The other nodes' come with the next looks. */
@@ -23,7 +26,10 @@ interface News {
   readonly notes: ReadonlyArray<EventNote>;
 }
 
-/** Tells on Node and NodeClaim why nodes stay, and on NodePools that their budgets let none go: each at most once an hour. */
+/**
+ * Tells on Node and NodeClaim why nodes stay, and on NodePools that their budgets let none go: each at most once an
+ * hour.
+ */
 export async function tellKept(ports: Ports, gathered: Gathered, kept: ReadonlyArray<KeptNode>): Promise<void> {
   const nowMs = ports.now();
   const chosen: Array<EventNote> = [];

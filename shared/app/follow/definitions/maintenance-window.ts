@@ -22,7 +22,10 @@ export function windowAt(schedule: MaintenanceSchedule, nowMs: number): WindowSt
   return { isOpen: false, opensAtMs: null };
 }
 
-/** The first local minute from `now` on of the window that begins on `day`, blocked days left out; null when there is none. */
+/**
+ * The first local minute from `now` on of the window that begins on `day`, blocked days left out; null when there is
+ * none.
+ */
 function firstAllowed(schedule: MaintenanceSchedule, day: number, now: number): number | null {
   const start = day * DAY_MINUTES + schedule.startMinutes;
   const end = start + schedule.durationMinutes;
@@ -42,7 +45,10 @@ function isWindowDay({ recurrence, firstDay, countedFromDay }: MaintenanceSchedu
   return since % recurrence.every === 0 && falls(recurrence, day);
 }
 
-/** How many days, weeks or months of the recurrence one day is after another. A week begins with the first window's weekday. */
+/**
+ * How many days, weeks or months of the recurrence one day is after another. A week begins with the first window's
+ * weekday.
+ */
 function periodsBetween(recurrence: MaintenanceRecurrence, from: number, day: number): number {
   switch (recurrence.kind) {
     case 'daily':

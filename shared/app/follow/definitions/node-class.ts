@@ -37,7 +37,10 @@ const HEALTHY_LOOK_MS = 15 * 60_000;
 const UNHEALTHY_LOOK_MS = 60_000;
 const DELETION_LOOK_MS = 10 * 60_000;
 
-/** Keeps an AKSNodeClass's hash annotations, status and finalizer right. As Karpenter's Azure provider: §1.3, §1.4 there. */
+/**
+ * Keeps an AKSNodeClass's hash annotations, status and finalizer right. As Karpenter's Azure provider: §1.3, §1.4
+ * there.
+ */
 export async function followNodeClass(ports: Ports, name: string): Promise<FollowOutcome> {
   const key = { name, namespace: null };
   const found = await ports.kubernetes.get('AKSNodeClass', key);
@@ -69,7 +72,9 @@ interface ClassStatus {
   readonly localDNSState: string;
 }
 
-/** Finalizer and hashes, in one write; on a new hash version its claims' before. Null: those could not all be written. */
+/**
+ * Finalizer and hashes, in one write; on a new hash version its claims' before. Null: those could not all be written.
+ */
 async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass | null> {
   const { name, resourceVersion, finalizers = [], annotations = {} } = nodeClass.metadata;
   const hash = classHash(nodeClass);
@@ -114,8 +119,8 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
 }
 
 /**
- * The later of two versions such as `1.36.3`. While a control plane is upgraded, API servers of two versions answer in turn: what went
- * with the older answer would make every new node drift. As in Karpenter's provider (§1.4 there).
+ * The later of two versions such as `1.36.3`. While a control plane is upgraded, API servers of two versions answer in
+ * turn: what went with the older answer would make every new node drift. As in Karpenter's provider (§1.4 there).
  */
 function laterVersion(known: string | undefined, said: string): string {
   if (known === undefined || known === '') return said;
@@ -141,8 +146,8 @@ export function localDnsState({ spec }: Pick<NodeClass, 'spec'>): 'Enabled' | 'D
 type Refused = Extract<ClassVerdict, { kind: 'refused' }>;
 
 /**
- * What was read; a refusal where a right is missing for it, in Azure's words, which is looked at again as any other. A class that is in
- * order stays so: what its nodes are made of is known, and roles change for a moment.
+ * What was read; a refusal where a right is missing for it, in Azure's words, which is looked at again as any other. A
+ * class that is in order stays so: what its nodes are made of is known, and roles change for a moment.
  */
 async function unlessForbidden<T>(nodeClass: NodeClass, type: string, read: Promise<T>): Promise<T | Refused> {
   try {

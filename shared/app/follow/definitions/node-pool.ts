@@ -56,7 +56,10 @@ function hasNewSpec(pool: NodePool): boolean {
   return seen !== undefined && seen !== pool.metadata.generation;
 }
 
-/** The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. Null: those could not all be. */
+/**
+ * The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. Null:
+ * those could not all be.
+ */
 async function stamp(ports: Ports, pool: NodePool): Promise<NodePool | null> {
   const { name, resourceVersion, annotations = {} } = pool.metadata;
   const hash = poolHash(pool);

@@ -18,8 +18,9 @@ export type Registration = { readonly kind: 'registered' } | { readonly kind: 'f
 export const POOL_DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as const;
 
 /**
- * Keeps a pool's `NodeRegistrationHealthy`, which people read; nothing is decided by it. While all goes well there is one
- * write, at the first node. When another wrote at the same time, or it cannot be written, the result is lost, and the next one tells.
+ * Keeps a pool's `NodeRegistrationHealthy`, which people read; nothing is decided by it. While all goes well there is
+ * one write, at the first node. When another wrote at the same time, or it cannot be written, the result is lost, and
+ * the next one tells.
  */
 export async function noteRegistration(ports: Ports, claim: NodeClaim, result: Registration): Promise<void> {
   const about = { kind: 'NodePool', name: claim.metadata.labels?.[label.nodePool] ?? '' } as const;
@@ -66,7 +67,9 @@ function parseResults(message: string): ReadonlyArray<Registration['kind']> {
     .map((word) => (word === 'failed' ? 'failed' : 'registered'));
 }
 
-/** What a pool shows when its spec or its class has changed since the last result, or before the first. Null: it stays. */
+/**
+ * What a pool shows when its spec or its class has changed since the last result, or before the first. Null: it stays.
+ */
 export function resetHealth(pool: NodePool, classGeneration: number): ConditionChange | null {
   const known = conditionOf(pool.status?.conditions, TYPE);
   const status: Readonly<Record<string, unknown>> = { ...pool.status };

@@ -19,8 +19,9 @@ export interface Stamp {
 /**
  * Gives claims the hash that their pool or class has in a new hash version, so that an update of ours never looks like
  * drift. A claim that has drifted keeps its old hash, and so stays drifted. Do it before the pool or class is stamped,
- * which is how it is known to be done, and not unless the answer is true: that all have been. One that cannot be written keeps no other from
- * being stamped; until it can be, none of the pool or class drifts by its hash, and people are told which it is.
+ * which is how it is known to be done, and not unless the answer is true: that all have been. One that cannot be
+ * written keeps no other from being stamped; until it can be, none of the pool or class drifts by its hash, and people
+ * are told which it is.
  */
 export async function restampClaims(ports: Ports, claims: ReadonlyArray<NodeClaim>, stamp: Stamp): Promise<boolean> {
   const settled = await eachAlone(claims, STAMPS_AT_ONCE, async ({ metadata: { name }, status }) => {

@@ -11,9 +11,10 @@ export interface SettledImages {
 }
 
 /**
- * The images that nodes of a class should run on. Newer versions of those it has make its nodes drift, so they wait for a maintenance
- * window of AKS's, where there are such; a class that is new or changed, and a new version of Kubernetes, do not wait. As
- * Karpenter's Azure provider (§1.4 there), which reads the next window from a ConfigMap that AKS writes for it alone.
+ * The images that nodes of a class should run on. Newer versions of those it has make its nodes drift, so they wait for
+ * a maintenance window of AKS's, where there are such; a class that is new or changed, and a new version of Kubernetes,
+ * do not wait. As Karpenter's Azure provider (§1.4 there), which reads the next window from a ConfigMap that AKS writes
+ * for it alone.
  */
 export async function settledImages(
   ports: Ports,

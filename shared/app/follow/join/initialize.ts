@@ -36,8 +36,8 @@ export interface Initialized {
 }
 
 /**
- * Marks a registered node as ready for use once nothing that starts with it is missing. `podEventMs` is noted until then: who
- * tells it tells it once. The claim's status is left to the caller to write.
+ * Marks a registered node as ready for use once nothing that starts with it is missing. `podEventMs` is noted until
+ * then: who tells it tells it once. The claim's status is left to the caller to write.
  */
 export async function initialize(
   ports: Ports,

@@ -7,9 +7,9 @@ import type { Ports } from '../../ports/ports.ts';
 const SETTLED_SLOT_MS = 5_000;
 
 /**
- * Pods whose room somebody else took keep their promise until the node counts as settled; nothing in the cluster changes
- * then, so the look that finds them is asked for when everybody has been let in. Nodes of one decision that come
- * together share it.
+ * Pods whose room somebody else took keep their promise until the node counts as settled; nothing in the cluster
+ * changes then, so the look that finds them is asked for when everybody has been let in. Nodes of one decision that
+ * come together share it.
  */
 export async function lookOnceSettled(ports: Ports, claim: NodeClaim): Promise<void> {
   const slot = Math.ceil((ports.now() + SETTLING_MS) / SETTLED_SLOT_MS) + 1;

@@ -17,15 +17,15 @@ import { heirsOf, moversOf, plannedIn } from '../../gather/heirs.ts';
 import { decisionOf, letIn, letMissingIn, nominate, nominateNoMore, dedicationOf } from '../../gather/planned-pods.ts';
 
 /**
- * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
- * one that has refused a pod often waits up to ten before it tries again, and pods that spread over zones wait for the
- * nodes of other zones, which boot some seconds sooner or later.
+ * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a
+ * second; one that has refused a pod often waits up to ten before it tries again, and pods that spread over zones wait
+ * for the nodes of other zones, which boot some seconds sooner or later.
  */
 const DEDICATED_MS = 30_000;
 
 /**
- * ... and while pods that it was planned for are to be evicted elsewhere first. Its replaced nodes go within a look of the disruption and
- * the notice of an interruption; a drain that a budget holds up for longer keeps nobody else out.
+ * ... and while pods that it was planned for are to be evicted elsewhere first. Its replaced nodes go within a look of
+ * the disruption and the notice of an interruption; a drain that a budget holds up for longer keeps nobody else out.
  */
 const MOVING_MS = 3 * 60_000;
 
@@ -33,8 +33,8 @@ const MOVING_MS = 3 * 60_000;
 const STARTING_MS = 10 * 60_000;
 
 /**
- * Between looks at a dedicated node. That its pods come, or a startup taint goes, is told by the relay; that one has found room
- * elsewhere is not.
+ * Between looks at a dedicated node. That its pods come, or a startup taint goes, is told by the relay; that one has
+ * found room elsewhere is not.
  */
 const LOOK_MS = 10_000;
 const LOOK_MAX_MS = 20_000;
@@ -68,8 +68,8 @@ export interface Opened {
 }
 
 /**
- * Lets everybody onto a dedicated node once its planned pods have come, or found room elsewhere, or have had their time. When
- * nothing else is missing, the same write marks it as initialized.
+ * Lets everybody onto a dedicated node once its planned pods have come, or found room elsewhere, or have had their
+ * time. When nothing else is missing, the same write marks it as initialized.
  */
 export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Opened> {
   const dedication = await dedicationOf(ports, claim);

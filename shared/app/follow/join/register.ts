@@ -18,14 +18,19 @@ import { letIn, nominate, dedicationOf, dedicatedAs } from '../../gather/planned
  */
 const READY_PATIENCE_MS = 30_000;
 
-/** A claim and its node once they are tied together, which the claim is still to say; the node is null when it has gone meanwhile. */
+/**
+ * A claim and its node once they are tied together, which the claim is still to say; the node is null when it has gone
+ * meanwhile.
+ */
 export interface Registered {
   readonly kind: 'registered';
   readonly draft: Draft;
   readonly node: Node | null;
 }
 
-/** Ties a node that has joined to its claim, and lets its pods in. The claim's status is left to the caller to write. */
+/**
+ * Ties a node that has joined to its claim, and lets its pods in. The claim's status is left to the caller to write.
+ */
 export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Registered> {
   const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
   if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
@@ -40,7 +45,10 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
   return { kind: 'registered', draft, node: admitted };
 }
 
-/** Pods may have come before the node had the labels and taints that keep them out: whoever changed its start has to know. */
+/**
+ * Pods may have come before the node had the labels and taints that keep them out: whoever changed its start has to
+ * know.
+ */
 async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec }: Node): Promise<void> {
   const isTainted = (spec?.taints ?? []).some(({ key }) => key === taint.unregistered.key);
   // With the label it was registered by a look that could not say so any more.
@@ -50,16 +58,17 @@ async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec 
 }
 
 /**
- * Labels, annotations, taints, finalizer and owner from the claim in one write: nobody sees the node half registered. With
- * it the unregistered taint makes way for our dedication, which the planned pods alone may pass. A node that is in use from then
- * on, and that has all it starts with, is marked as initialized by the same write.
+ * Labels, annotations, taints, finalizer and owner from the claim in one write: nobody sees the node half registered.
+ * With it the unregistered taint makes way for our dedication, which the planned pods alone may pass. A node that is in
+ * use from then on, and that has all it starts with, is marked as initialized by the same write.
  */
 async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
   const { name } = joined.metadata;
   const dedication = await dedicationOf(ports, claim);
   const { value, pods: planned, sharedIn } = dedication;
   if (!ports.dedicatesNodes || planned.length === 0) {
-    // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
+    // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations
+    // away.
     await nominate(ports, name, planned);
     const admitted = await patchNode(ports, joined, (node) =>
       registration(ports, claim, node, { kept: [], isUsed: true }),

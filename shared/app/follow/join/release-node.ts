@@ -9,7 +9,8 @@ const MACHINE_LOOK_MS = 30_000;
 
 /**
  * Lets the Node of a claim that is no more go with its machine. A claim takes its Node with it, unless somebody removes
- * the claim's finalizer by hand: then nothing else would ever remove ours from the Node. As Karpenter's node controller.
+ * the claim's finalizer by hand: then nothing else would ever remove ours from the Node. As Karpenter's node
+ * controller.
  */
 export async function releaseNode(ports: Ports, claim: string): Promise<FollowOutcome> {
   const key = { name: vmNameOf(claim), namespace: null };

@@ -10,8 +10,8 @@ const TOLD_MAX = 100;
 const TOLD_AT_ONCE = 8;
 
 /**
- * Tells the pods that a claim's node was made for, and that still wait, that it does not come and why: for minutes they were promised it, and
- * heard nothing else. They are planned for again by the next look.
+ * Tells the pods that a claim's node was made for, and that still wait, that it does not come and why: for minutes they
+ * were promised it, and heard nothing else. They are planned for again by the next look.
  */
 export async function tellPlanned(ports: Ports, claim: NodeClaim, why: string): Promise<void> {
   const { pods } = await dedicationOf(ports, claim);

@@ -1,10 +1,15 @@
 import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
 import { parseAmounts } from '../../../kubernetes/text/quantity.ts';
 
-/** A node with less than this share of what its claim expects has something wrong with it, not only what a machine keeps for itself. */
+/**
+ * A node with less than this share of what its claim expects has something wrong with it, not only what a machine keeps
+ * for itself.
+ */
 const LEAST_PERCENT = 90;
 
-/** What a node has much less of than its claim expects, of what its pods asked for; null where it has all. As Karpenter. */
+/**
+ * What a node has much less of than its claim expects, of what its pods asked for; null where it has all. As Karpenter.
+ */
 export function findShortfall({ spec, status }: NodeClaim, node: Node): string | null {
   const [expected, found] = [parseAmounts(status?.capacity, 'down'), parseAmounts(node.status?.capacity, 'down')];
   for (const name of Object.keys(spec.resources?.requests ?? {})) {

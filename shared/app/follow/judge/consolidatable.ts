@@ -3,7 +3,9 @@ import type { NodeClaim, NodePool } from '../../../kubernetes/manifest.ts';
 import { isTrue, toTimestamp } from '../../facts/conditions.ts';
 import { transitionMs } from '../../claims/node-claim.ts';
 
-/** Whether a node may be considered for consolidation now. `since`: it may from then on, milliseconds since the epoch. */
+/**
+ * Whether a node may be considered for consolidation now. `since`: it may from then on, milliseconds since the epoch.
+ */
 export type Consolidatable =
   | { readonly kind: 'never' }
   | { readonly kind: 'since'; readonly atMs: number }

@@ -15,7 +15,8 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 
 /**
  * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted` and `Consolidatable`, and when a
- * pod last came or went. One write of all that the draft has, or none. Acts on nothing: replacing nodes is the disruption's business.
+ * pod last came or went. One write of all that the draft has, or none. Acts on nothing: replacing nodes is the
+ * disruption's business.
  */
 export async function noteDisruptable(
   ports: Ports,
@@ -48,7 +49,8 @@ export async function noteDisruptable(
     fields: podEventFields(eventMs),
   };
   await commit(ports, noted(ports, draft, change));
-  // Of what is written only: where a policy denies the write each look would find the node initialized just now, and ask for one more.
+  // Of what is written only: where a policy denies the write each look would find the node initialized just now, and
+  // ask for one more.
   if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
 }
@@ -72,7 +74,10 @@ async function tellShortfall(ports: Ports, claim: NodeClaim, node: Node): Promis
   return [{ type: CONSISTENT, status: 'False', reason, message }];
 }
 
-/** To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is about. */
+/**
+ * To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is
+ * about.
+ */
 async function lookThen(ports: Ports, claim: NodeClaim, atMs: number): Promise<void> {
   // Whole seconds, as the time it is counted from: executions that wait for the same end ask for one look together. Not
   // the second of a look that came early by our clock: its key has been used, and the queue would drop the message.

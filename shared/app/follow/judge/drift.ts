@@ -25,7 +25,9 @@ export interface DriftFacts {
   readonly instanceTypes: ReadonlySet<string>;
 }
 
-/** The first reason in Karpenter's order (core first, then the Azure provider's); null when the node is as it should be. */
+/**
+ * The first reason in Karpenter's order (core first, then the Azure provider's); null when the node is as it should be.
+ */
 export function findDrift(claim: NodeClaim, facts: DriftFacts): Drift | null {
   const { pool, nodeClass } = facts;
   // A claim of its own, or one whose pool or class is gone, has nothing to differ from.

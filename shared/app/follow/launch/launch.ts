@@ -75,8 +75,8 @@ async function launchAs(ports: Ports, claim: NodeClaim, nodeClass: NodeClass): P
 }
 
 /**
- * Nothing may be left to try by what others have been refused since: a machine that an earlier attempt was given, and could not say so, is
- * there all the same.
+ * Nothing may be left to try by what others have been refused since: a machine that an earlier attempt was given, and
+ * could not say so, is there all the same.
  */
 async function earlierOr(ports: Ports, { metadata }: NodeClaim, attempt: Attempt): Promise<Attempt> {
   if (attempt.kind !== 'exhausted') return attempt;
@@ -97,9 +97,9 @@ async function awaitClass(ports: Ports, claim: NodeClaim): Promise<FollowOutcome
 }
 
 /**
- * The candidates that keep the claim's pool within its limits: those that take no more of what it limits than the plan took
- * for the claim. Plans take from limits one after the other; launches run side by side, and none knows what others are about
- * to take. When all that is left to try is larger, the pods are planned again.
+ * The candidates that keep the claim's pool within its limits: those that take no more of what it limits than the plan
+ * took for the claim. Plans take from limits one after the other; launches run side by side, and none knows what others
+ * are about to take. When all that is left to try is larger, the pods are planned again.
  */
 async function withinLimits(
   ports: Ports,

@@ -10,9 +10,10 @@ import type { Ports } from '../../ports/ports.ts';
 const WRITTEN_AT_ONCE = 8;
 
 /**
- * Says on the NodeClaims that `claim` was to replace that Azure has no capacity for it. To be called before it is deleted: without a machine it
- * is gone a moment later, and whoever misses it then finds the reason on what stays. Idempotent; nothing for a claim that replaces nothing.
- * What cannot be written is logged, and the replacement counts as one that has failed.
+ * Says on the NodeClaims that `claim` was to replace that Azure has no capacity for it. To be called before it is
+ * deleted: without a machine it is gone a moment later, and whoever misses it then finds the reason on what stays.
+ * Idempotent; nothing for a claim that replaces nothing. What cannot be written is logged, and the replacement counts
+ * as one that has failed.
  */
 export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<void> {
   const { name, annotations = {} } = claim.metadata;

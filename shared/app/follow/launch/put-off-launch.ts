@@ -8,7 +8,9 @@ import { writeStatus } from '../../claims/node-claim.ts';
 /** Karpenter cuts messages of launch conditions at this length. */
 export const LAUNCH_MESSAGE_MAX = 300;
 
-/** A policy or a permission that somebody has to change: looked at again until the launch time-out removes the claim. */
+/**
+ * A policy or a permission that somebody has to change: looked at again until the launch time-out removes the claim.
+ */
 export const REJECTED_RETRY_MS = 60_000;
 
 const THROTTLED = 'RequestsThrottled';
@@ -34,8 +36,8 @@ export async function putOffLaunch(ports: Ports, claim: NodeClaim, error: Retrya
 }
 
 /**
- * Until when Azure wants to be left alone with a claim's machine, milliseconds since the epoch; null where nobody has said. What people
- * read is the only memory there is.
+ * Until when Azure wants to be left alone with a claim's machine, milliseconds since the epoch; null where nobody has
+ * said. What people read is the only memory there is.
  */
 export function putOffUntilMs({ status }: NodeClaim, nowMs: number): number | null {
   const launched = conditionOf(status?.conditions, 'Launched');

@@ -35,8 +35,8 @@ export interface LaunchedWith {
 }
 
 /**
- * Says on the claim what its machine is: by its labels and stamps, where its creation has not said so already, and by its status.
- * Each write depends on the claim that was read; one that goes meanwhile takes its machine with it.
+ * Says on the claim what its machine is: by its labels and stamps, where its creation has not said so already, and by
+ * its status. Each write depends on the claim that was read; one that goes meanwhile takes its machine with it.
  */
 export async function recordLaunch(
   ports: Ports,
@@ -68,7 +68,10 @@ export async function recordLaunch(
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
 }
 
-/** The labels and stamps that the claim lacks, and those taken off that only what it was planned as has; null when it has them all. */
+/**
+ * The labels and stamps that the claim lacks, and those taken off that only what it was planned as has; null when it
+ * has them all.
+ */
 function metadataPatch(
   claim: NodeClaim,
   { nodeClass, types }: LaunchedWith,
@@ -86,7 +89,10 @@ function metadataPatch(
   return { metadata: { resourceVersion, labels, annotations: stamps } };
 }
 
-/** What a machine costs that is another than its claim was planned as, and why it is. None where the claim says it already. */
+/**
+ * What a machine costs that is another than its claim was planned as, and why it is. None where the claim says it
+ * already.
+ */
 function priceStamps(
   claim: NodeClaim,
   types: ReadonlyArray<InstanceType>,
@@ -117,7 +123,9 @@ function moneyOf(price: string): string {
   return withCurrency(amount, currency);
 }
 
-/** Who writes a claim by hand leaves it out; its node gets it with the others. None where the name is too long for one. */
+/**
+ * Who writes a claim by hand leaves it out; its node gets it with the others. None where the name is too long for one.
+ */
 function classLabel({ metadata: { name } }: NodeClass): Readonly<Record<string, string>> {
   return isLabelValue(name) ? { [label.nodeClass]: name } : {};
 }
@@ -143,7 +151,10 @@ function launched(types: ReadonlyArray<InstanceType>, machine: Machine): StatusC
   };
 }
 
-/** The claim as it was written; null when it is on its way out. Throws RetryableError when somebody else wrote in between. */
+/**
+ * The claim as it was written; null when it is on its way out. Throws RetryableError when somebody else wrote in
+ * between.
+ */
 async function take(ports: Ports, name: string, outcome: WriteOutcome<NodeClaim>): Promise<NodeClaim | null> {
   return outcome.kind !== 'written' && (await isLeaving(ports, name)) ? null : written(outcome, name);
 }
@@ -153,7 +164,9 @@ async function isLeaving(ports: Ports, name: string): Promise<boolean> {
   return claim === null || claim.metadata.deletionTimestamp !== undefined;
 }
 
-/** Another process removes the claim, and may have asked for its machine before there was one: nobody else would soon. */
+/**
+ * Another process removes the claim, and may have asked for its machine before there was one: nobody else would soon.
+ */
 async function takeBack(ports: Ports, name: string): Promise<FollowOutcome> {
   await ports.cloud.delete(name);
   ports.log('machine-taken-back', { claim: name });

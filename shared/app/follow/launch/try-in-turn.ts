@@ -16,14 +16,14 @@ import type { Ports } from '../../ports/ports.ts';
 const CANDIDATES_MAX = 20;
 
 /**
- * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended; an
- * execution ends with the slowest of the claims that it moves.
+ * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended;
+ * an execution ends with the slowest of the claims that it moves.
  */
 const TRYING_MS = 4_000;
 
 /**
- * Sizes that are tried before a refusal of a kind that nobody knows is taken for one of the request itself: what is wrong with
- * one size is seldom wrong with three, and a request that is wrong is not to be sent twenty times.
+ * Sizes that are tried before a refusal of a kind that nobody knows is taken for one of the request itself: what is
+ * wrong with one size is seldom wrong with three, and a request that is wrong is not to be sent twenty times.
  */
 const DOUBTS_MAX = 3;
 
@@ -31,12 +31,15 @@ const DOUBTS_MAX = 3;
 const SIZE_PAUSE_MS = 60 * 60_000;
 
 /**
- * For how long the first size is passed over where none was taken. Were nothing remembered, the next plan would find it as cheap as
- * before; were all remembered, a mistake in one class would take sizes from all.
+ * For how long the first size is passed over where none was taken. Were nothing remembered, the next plan would find it
+ * as cheap as before; were all remembered, a mistake in one class would take sizes from all.
  */
 const DOUBT_PAUSE_MS = 10 * 60_000;
 
-/** Sizes of one class that may be passed over so at a time: a class that Azure wants no machine of must not take sizes from all. */
+/**
+ * Sizes of one class that may be passed over so at a time: a class that Azure wants no machine of must not take sizes
+ * from all.
+ */
 const DOUBTED_MAX = 5;
 
 /** A claim that wants a machine, and what it may be, in the order to try. */
@@ -73,7 +76,10 @@ interface Doubt {
   readonly message: string;
 }
 
-/** Asks for one offering after the other until Azure takes one. What it refuses is remembered for all, whatever happens then. */
+/**
+ * Asks for one offering after the other until Azure takes one. What it refuses is remembered for all, whatever happens
+ * then.
+ */
 export async function tryInTurn(ports: Ports, wanted: Wanted): Promise<Attempt> {
   const tried: Tried = { refused: [], doubts: [] };
   let attempt: Attempt | null = null;

@@ -12,10 +12,15 @@ const EVICTIONS_AT_ONCE = 16;
 /** A pod still there this long after its grace period ended is not waited for: its kubelet is gone. As Karpenter. */
 const STUCK_AFTER_MS = 60_000;
 
-/** With a notice of 30 s, pods that serve others go on for 10 s, or as long as others are there: as kubelets do when a machine shuts down. */
+/**
+ * With a notice of 30 s, pods that serve others go on for 10 s, or as long as others are there: as kubelets do when a
+ * machine shuts down.
+ */
 const SERVING_GRACE_MAX_MS = 20_000;
 
-/** Who stays until the deadline leaves it its grace period is told a little earlier, as the word takes a moment to come. */
+/**
+ * Who stays until the deadline leaves it its grace period is told a little earlier, as the word takes a moment to come.
+ */
 const TOLD_LATE_MS = 2_000;
 
 /** A drain asks the cluster only. */
@@ -27,7 +32,9 @@ export interface DrainRules {
   readonly deadlineMs: number | null;
   /** False while replacements are on their way: then only that goes which the deadline leaves no time to evict. */
   readonly mayEvict: boolean;
-  /** Set where Azure evicts the VM: whether the pods of its pool serve until the deadline. Null for every other removal. */
+  /**
+   * Set where Azure evicts the VM: whether the pods of its pool serve until the deadline. Null for every other removal.
+   */
   readonly notice: { readonly allStay: boolean } | null;
 }
 
@@ -48,10 +55,11 @@ export interface DrainOutcome {
 }
 
 /**
- * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of those
- * before critical ones), and deletes what the deadline leaves no time to evict. What fails of one pod keeps no other. Repeating it is
- * harmless. As Karpenter: karpenter-core.md §3.10; otherwise with a notice, when daemons and critical pods serve as long as they can, and
- * pods that ask for it stay for as long as they have their own grace period.
+ * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of
+ * those before critical ones), and deletes what the deadline leaves no time to evict. What fails of one pod keeps no
+ * other. Repeating it is harmless. As Karpenter: karpenter-core.md §3.10; otherwise with a notice, when daemons and
+ * critical pods serve as long as they can, and pods that ask for it stay for as long as they have their own grace
+ * period.
  */
 export async function drain(ports: DrainPorts, nodeName: string, rules: DrainRules): Promise<DrainOutcome> {
   const { outcome, tellPeople } = await tellPods(ports, nodeName, rules, { mayBeOld: false });
@@ -60,8 +68,8 @@ export async function drain(ports: DrainPorts, nodeName: string, rules: DrainRul
 }
 
 /**
- * The pass by itself, for who has no time: news of it is told later, or not at all. `mayBeOld`: a pod that came a moment ago may be
- * overlooked, and is the next pass's.
+ * The pass by itself, for who has no time: news of it is told later, or not at all. `mayBeOld`: a pod that came a
+ * moment ago may be overlooked, and is the next pass's.
  */
 export async function tellPods(
   ports: DrainPorts,
@@ -161,7 +169,9 @@ function mustBeForced(pod: NodePod, rules: DrainRules, now: number): boolean {
   return now > rules.deadlineMs - graceMsOf(pod, rules);
 }
 
-/** The next moment up to which a pod that is not leaving yet would have all of the grace period that it can be given. */
+/**
+ * The next moment up to which a pod that is not leaving yet would have all of the grace period that it can be given.
+ */
 function nextForcedMs(pods: ReadonlyArray<NodePod>, rules: DrainRules, now: number): number | null {
   const { deadlineMs } = rules;
   if (deadlineMs === null) return null;

@@ -40,7 +40,9 @@ const TOLD_AT_ONCE = 8;
 /** Removing a VM takes Azure half a minute to a few minutes. */
 const MACHINE_LOOK_MS = 5_000;
 
-/** Takes a deleted claim to its end: taint, drain, volumes, machine, finalizers. Each call does what can be done now. */
+/**
+ * Takes a deleted claim to its end: taint, drain, volumes, machine, finalizers. Each call does what can be done now.
+ */
 export async function terminate(ports: Ports, deleted: NodeClaim): Promise<FollowOutcome> {
   if (deleted.metadata.finalizers?.includes(finalizer) !== true) return { kind: 'ended', why: 'not ours to hold' };
   const claim = await stampDeadline(ports, deleted);
@@ -85,7 +87,10 @@ async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim>
   return written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch), name);
 }
 
-/** As `empty`. People are told last that the Node may not be deleted: it is a write to the claim, which the steps before depend on. */
+/**
+ * As `empty`. People are told last that the Node may not be deleted: it is a write to the claim, which the steps before
+ * depend on.
+ */
 async function emptyAndTell(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
   const kept: Array<Refusal> = [];
   try {
@@ -100,8 +105,8 @@ async function emptyAndTell(ports: Ports, claim: NodeClaim, node: Node): Promise
 }
 
 /**
- * Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. The Node is deleted so that others
- * know that it goes; where that is denied, which `keep` is told, it is emptied all the same.
+ * Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. The Node is
+ * deleted so that others know that it goes; where that is denied, which `keep` is told, it is emptied all the same.
  */
 async function empty(
   ports: Ports,
@@ -147,8 +152,8 @@ async function tellPods(ports: Ports, denied: ReadonlyArray<Refusal>): Promise<v
 }
 
 /**
- * Azure does not wait until a node may be closed, nor does a deadline that is over: what keeps us from that is thrown after the drain, unless
- * that has ended.
+ * Azure does not wait until a node may be closed, nor does a deadline that is over: what keeps us from that is thrown
+ * after the drain, unless that has ended.
  */
 async function announceIfAllowed(
   ports: Ports,
@@ -179,8 +184,8 @@ async function tellDeadline(ports: Ports, claim: NodeClaim, node: Node, deadline
 }
 
 /**
- * From when no pod comes to the node any more, milliseconds since the epoch. One that was tainted before its claim was deleted,
- * as the disruption does, has none on their way. As Karpenter.
+ * From when no pod comes to the node any more, milliseconds since the epoch. One that was tainted before its claim was
+ * deleted, as the disruption does, has none on their way. As Karpenter.
  */
 function landedAtMs(ports: Ports, claim: NodeClaim, isNew: boolean): number {
   const isDraining = conditionOf(claim.status?.conditions, 'Drained')?.status === 'Unknown';
@@ -196,8 +201,9 @@ function noteDraining(ports: Ports, claim: NodeClaim, message: string): Promise<
 }
 
 /**
- * Other looks come on a grid of seconds: a pod that has to be deleted to meet the deadline would lose them of its own grace period.
- * Asked for by the last look before, so that a deadline far away brings one message and not one for each look.
+ * Other looks come on a grid of seconds: a pod that has to be deleted to meet the deadline would lose them of its own
+ * grace period. Asked for by the last look before, so that a deadline far away brings one message and not one for each
+ * look.
  */
 async function lookBeforeDeadline(ports: Ports, { metadata }: NodeClaim, dueMs: number | null): Promise<void> {
   if (dueMs === null || dueMs > ports.now() + DEADLINE_AHEAD_MS) return;
@@ -210,14 +216,15 @@ async function lookBeforeDeadline(ports: Ports, { metadata }: NodeClaim, dueMs: 
 }
 
 /**
- * Replacements that are not ready so long after the deletion are not waited for any more: the disruption, which names them, waits as long.
- * Where Azure evicts the VM its deadline ends the wait.
+ * Replacements that are not ready so long after the deletion are not waited for any more: the disruption, which names
+ * them, waits as long. Where Azure evicts the VM its deadline ends the wait.
  */
 const REPLACED_MS = 10 * 60_000;
 
 /**
- * Whether the claims launched in place of one that goes are ready, so that its pods have somewhere to go. One that
- * was never launched for, or whose replacement has failed and is planned again, is not waited for; nor is a plan that does not come.
+ * Whether the claims launched in place of one that goes are ready, so that its pods have somewhere to go. One that was
+ * never launched for, or whose replacement has failed and is planned again, is not waited for; nor is a plan that does
+ * not come.
  */
 async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
@@ -235,7 +242,8 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
 }
 
 /**
- * Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. Returns whether it was open to pods until now.
+ * Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are
+ * done. Returns whether it was open to pods until now.
  */
 async function announce(
   ports: Ports,
@@ -269,7 +277,10 @@ async function announce(
   return !isDisrupted(node);
 }
 
-/** Who has the node removed: Nodewright, for what it says on the claim, or somebody who deleted the claim or its NodePool. */
+/**
+ * Who has the node removed: Nodewright, for what it says on the claim, or somebody who deleted the claim or its
+ * NodePool.
+ */
 function causeOf(claim: NodeClaim): 'disruption' | 'interruption' | 'given-up' | 'deleted' {
   const { annotations = {} } = claim.metadata;
   if (isInterrupted(claim)) return 'interruption';

@@ -3,8 +3,8 @@ import type { Ports } from '../../ports/ports.ts';
 import { isDrainable } from './drain.ts';
 
 /**
- * The attachments of persistent volumes to a node that its machine has to wait for. Those of pods that no drain waits for are
- * none of them: they are detached with the machine, and never before. As Karpenter.
+ * The attachments of persistent volumes to a node that its machine has to wait for. Those of pods that no drain waits
+ * for are none of them: they are detached with the machine, and never before. As Karpenter.
  */
 export async function awaitedAttachments(
   ports: Ports,

@@ -6,8 +6,8 @@ import { readBySchema } from '../schema/structural.ts';
 import type { Problem } from '../schema/validation-error.ts';
 
 /**
- * What a new node will publish of devices (DRA), as somebody who knows the machine states it: ResourceSlices without what
- * only a node that is there can say. Names, forms and bounds are Kubernetes' (resource.k8s.io/v1, API 1.36).
+ * What a new node will publish of devices (DRA), as somebody who knows the machine states it: ResourceSlices without
+ * what only a node that is there can say. Names, forms and bounds are Kubernetes' (resource.k8s.io/v1, API 1.36).
  */
 
 const valueFix = 'give one of int, bool, string, version, ints, bools, strings, versions';
@@ -114,7 +114,9 @@ function unknownField(path: string): Problem {
   );
 }
 
-/** What the schema of one field cannot see. A pool with such faults would be published, and nothing allocated from it. */
+/**
+ * What the schema of one field cannot see. A pool with such faults would be published, and nothing allocated from it.
+ */
 function inconsistencies(slices: ReadonlyArray<StatedSlice>, path: string): ReadonlyArray<Problem> {
   const sets = new Map<string, ReadonlySet<string>>();
   for (const { driver, sharedCounters = [] } of slices) {
@@ -173,7 +175,9 @@ export interface StatedDevices {
 
 const NOTHING: StatedDevices = { byType: new Map(), problems: [] };
 
-/** Reads a NodePool's annotation about the devices of its nodes to come. Never throws; without one nothing is stated. */
+/**
+ * Reads a NodePool's annotation about the devices of its nodes to come. Never throws; without one nothing is stated.
+ */
 export function readStatedDevices(metadata: {
   readonly annotations?: Readonly<Record<string, string>>;
 }): StatedDevices {

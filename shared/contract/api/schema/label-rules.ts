@@ -18,7 +18,9 @@ function domainCel(subject: string, domain: string, allowed: ReadonlyArray<strin
 const nodePoolKeyMessage = `label "${NODE_POOL_KEY}" is restricted`;
 const nodePoolKeyFix = 'remove it; the pool puts its own name there';
 
-/** Rules on the key of a requirement. Only a pool may not name `karpenter.sh/nodepool`: it is what the key stands for. */
+/**
+ * Rules on the key of a requirement. Only a pool may not name `karpenter.sh/nodepool`: it is what the key stands for.
+ */
 export function requirementKeyRules(isPool: boolean): ReadonlyArray<Rule> {
   return [
     ...closedLabelDomains.map((each) =>

@@ -152,7 +152,8 @@ function requirementFields(isPool: boolean) {
       list(
         'Values for the operator: at least one for In and NotIn, none for Exists and DoesNotExist, one whole number for the rest.',
         text('A label value.'),
-        // Karpenter's CRDs have the last two on the list, where no API server asks them; it judges values when it reads a pool.
+        // Karpenter's CRDs have the last two on the list, where no API server asks them; it judges values when it reads
+        // a pool.
         { 'x-kubernetes-list-type': 'atomic', maxLength: 63, pattern: LABEL_VALUE },
       ),
     ),

@@ -37,7 +37,9 @@ export interface Rule {
   readonly keeps: ((self: unknown, oldSelf: unknown) => boolean) | null;
 }
 
-/** A rule on a value by itself. `T` is the type of `self`: rules are asked only of values that their schema has passed. */
+/**
+ * A rule on a value by itself. `T` is the type of `self`: rules are asked only of values that their schema has passed.
+ */
 // It types the rule's argument.
 export function rule<T>(
   cel: string,

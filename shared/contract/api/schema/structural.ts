@@ -24,7 +24,10 @@ export interface Reading {
   /** The value with defaults filled in and unknown fields left out; a copy. Of use only when there are no problems. */
   readonly value: unknown;
   readonly problems: ReadonlyArray<Problem>;
-  /** Paths of fields that the schema does not know, with the one that was probably meant: dropped by the API server, refused by a strict client. */
+  /**
+   * Paths of fields that the schema does not know, with the one that was probably meant: dropped by the API server,
+   * refused by a strict client.
+   */
   readonly unknown: ReadonlyArray<string>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * A small language for "the part of this JSON that we keep". One table per Kubernetes kind says what is kept, in what
- * order; it reduces raw objects when they arrive, checks snapshots when they are parsed, and gives the types. Reading is
- * total: no JSON value makes it throw. What it gives is canonical: equal content has equal JSON text.
+ * order; it reduces raw objects when they arrive, checks snapshots when they are parsed, and gives the types. Reading
+ * is total: no JSON value makes it throw. What it gives is canonical: equal content has equal JSON text.
  */
 export interface Field<T> {
   /** The kept part of `value`, sharing nothing with it; undefined when it is absent or of another type. */
@@ -63,7 +63,9 @@ export function needed<T>(field: Field<T>): NeededField<T> {
   return { read: field.read, needed: true };
 }
 
-/** A list of alike elements. One element that cannot be read makes the list unreadable: half a selector is a wrong one. */
+/**
+ * A list of alike elements. One element that cannot be read makes the list unreadable: half a selector is a wrong one.
+ */
 export function list<T>(element: Field<T>): Field<ReadonlyArray<T>> {
   return {
     read(value) {

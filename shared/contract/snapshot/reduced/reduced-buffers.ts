@@ -1,7 +1,10 @@
 import { list, needed, number, object, text, type Field, type Of } from './field.ts';
 import { conditions, decisiveAnnotations, metadata, ownerReference, part, podSpec } from './reduced-spec.ts';
 
-/** What a snapshot keeps of CapacityBuffers and of what they refer to. Sources: autoscaling.x-k8s.io/v1beta1; Kubernetes API 1.36. */
+/**
+ * What a snapshot keeps of CapacityBuffers and of what they refer to. Sources: autoscaling.x-k8s.io/v1beta1; Kubernetes
+ * API 1.36.
+ */
 
 const podTemplateRef = object({ name: needed(text) });
 

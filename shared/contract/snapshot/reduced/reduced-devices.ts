@@ -1,7 +1,9 @@
 import { flag, list, needed, number, object, record, text, textOrNumber } from './field.ts';
 import { metadata, nodeSelectorTerms } from './reduced-spec.ts';
 
-/** What a snapshot keeps of dynamic resource allocation. Names and forms are Kubernetes' (resource.k8s.io/v1, API 1.36). */
+/**
+ * What a snapshot keeps of dynamic resource allocation. Names and forms are Kubernetes' (resource.k8s.io/v1, API 1.36).
+ */
 
 const attribute = object({
   int: number,

@@ -199,7 +199,10 @@ function nameOf(name: string | undefined): string | null {
   return name === undefined || name === '' ? null : name;
 }
 
-/** Milliseconds since the epoch of a time in the API's form (RFC 3339); null when there is none, or none that can be read. */
+/**
+ * Milliseconds since the epoch of a time in the API's form (RFC 3339); null when there is none, or none that can be
+ * read.
+ */
 function timeOf(time: string | undefined): number | null {
   const ms = time === undefined ? Number.NaN : Date.parse(time);
   return Number.isNaN(ms) ? null : ms;
@@ -214,7 +217,10 @@ export function isPlacedByOwner(owner: ReducedOwner | null): boolean {
   );
 }
 
-/** True for pods that provisioning plans for: the scheduler found no room, nobody nominated them, no daemonset or node owns them. */
+/**
+ * True for pods that provisioning plans for: the scheduler found no room, nobody nominated them, no daemonset or node
+ * owns them.
+ */
 export function isProvisionable(
   pod: Pick<PodFacts, 'unschedulable' | 'nodeName' | 'nominatedNodeName'>,
   shape: Pick<ReducedShape, 'owner'>,

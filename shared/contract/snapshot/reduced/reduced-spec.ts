@@ -1,6 +1,8 @@
 import { flag, list, needed, number, object, only, record, text, textOrNull, textOrNumber, type Of } from './field.ts';
 
-/** The parts of a pod's spec, and of objects' metadata, that decisions read. Names and forms are Kubernetes' (API 1.36). */
+/**
+ * The parts of a pod's spec, and of objects' metadata, that decisions read. Names and forms are Kubernetes' (API 1.36).
+ */
 
 const resourceList = record(textOrNumber);
 
@@ -85,7 +87,9 @@ const affinity = object({
 /** What a PersistentVolumeClaim asks for. */
 export const volumeClaimSpec = object({ storageClassName: textOrNull, volumeName: text });
 
-/** The spec of a pod or of a pod template. Containers are needed, so that no pod is taken for one that asks for nothing. */
+/**
+ * The spec of a pod or of a pod template. Containers are needed, so that no pod is taken for one that asks for nothing.
+ */
 export const podSpec = object({
   containers: needed(containers),
   initContainers: containers,
@@ -139,8 +143,8 @@ export type ReducedOwner = Of<typeof ownerReference>;
 const decisiveGroups = ['karpenter.sh', 'karpenter.azure.com', 'nodewright.dev'];
 
 /**
- * Annotations outside of those groups that a decision reads: the cost of deleting a pod, that a volume claim is bound, the
- * default storage class, for which of a pod's resource claims a claim was made.
+ * Annotations outside of those groups that a decision reads: the cost of deleting a pod, that a volume claim is bound,
+ * the default storage class, for which of a pod's resource claims a claim was made.
  */
 const decisiveKeys = new Set([
   'controller.kubernetes.io/pod-deletion-cost',

@@ -214,7 +214,9 @@ export const objectTables = {
   statefulsettemplates: scalable,
 } as const;
 
-/** Owners of pods of which more than their number is kept while CapacityBuffers may refer to them: under which resource. */
+/**
+ * Owners of pods of which more than their number is kept while CapacityBuffers may refer to them: under which resource.
+ */
 export const templatesOf = { replicasets: 'replicasettemplates', statefulsets: 'statefulsettemplates' } as const;
 
 /** Resources that are read only where CapacityBuffers are filled. */

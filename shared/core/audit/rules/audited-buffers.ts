@@ -16,8 +16,8 @@ export interface UnfoldedPlan {
 }
 
 /**
- * Reads for the audit alone what room CapacityBuffers ask for, and checks that the plan tells of each pod that stands for
- * it exactly once, and never as of a real one.
+ * Reads for the audit alone what room CapacityBuffers ask for, and checks that the plan tells of each pod that stands
+ * for it exactly once, and never as of a real one.
  */
 export function unfoldBuffers(plan: Plan, { cluster, policy }: ProvisioningInput): UnfoldedPlan {
   const shapes = [...cluster.shapes];

@@ -7,10 +7,10 @@ import { fatal, type Finding } from '../seen/finding.ts';
 import type { AuditedDaemon, NodeCheck } from './node-checks.ts';
 
 /**
- * No buffer has the room that a pod could have had: a pod that is left would fit on no node with room of buffers, had they
- * none there. Pods with rules about other pods are not judged, nor nodes of pools with minValues, or with a label
- * left open that a daemon asks for, which planning reserves for whatever the label becomes: there, room for one is not room
- * for another.
+ * No buffer has the room that a pod could have had: a pod that is left would fit on no node with room of buffers, had
+ * they none there. Pods with rules about other pods are not judged, nor nodes of pools with minValues, or with a label
+ * left open that a daemon asks for, which planning reserves for whatever the label becomes: there, room for one is not
+ * room for another.
  */
 export function checkPrecedence(
   plan: Plan,

@@ -24,7 +24,9 @@ function roomOf({ catalog, cluster, policy }: ProvisioningInput): ReadonlyMap<st
   return room;
 }
 
-/** The catalog of the audit: an offering of a reservation cannot be had where that is full, or the pool has minValues. */
+/**
+ * The catalog of the audit: an offering of a reservation cannot be had where that is full, or the pool has minValues.
+ */
 export function auditedReservations(input: ProvisioningInput): Catalog {
   const types = [...input.catalog.values()].flat();
   if (!types.some(({ offerings }) => offerings.some(({ reservation }) => reservation !== undefined))) {

@@ -34,7 +34,10 @@ export function checkRisk(plan: Plan, input: AuditedInput): ReadonlyArray<Findin
 
 const MILLION = 1_000_000n;
 
-/** Price and, on top, the chance of an eviction times what it costs: in millionths of the price, rounded up, then in all. */
+/**
+ * Price and, on top, the chance of an eviction times what it costs: in millionths of the price, rounded up, then in
+ * all.
+ */
 function weighedPrice(offering: PlannedOffering, type: InstanceType | undefined, costMs: number): number {
   const same = (type?.offerings ?? []).filter((one) => isPlace(one, offering));
   const rates = same.flatMap(({ evictionsPerHour = 0, storm }) => [evictionsPerHour, storm?.evictionsPerHour ?? 0]);

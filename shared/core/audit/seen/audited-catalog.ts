@@ -17,8 +17,8 @@ type Deciders = Map<string, Map<string, NodeOverlay['spec']>>;
 
 /**
  * What sizes cost and have once NodeOverlays are counted, read for the audit alone: every overlay in turn, the heaviest
- * first and the later name first, decides what none before it has decided; one that meets its equal in weight on anything
- * is left out whole.
+ * first and the later name first, decides what none before it has decided; one that meets its equal in weight on
+ * anything is left out whole.
  */
 export function auditedCatalog(input: ProvisioningInput): Catalog {
   const { cluster, catalog, policy } = input;

@@ -1,4 +1,7 @@
-/** What a finding is about: a planned claim by its place in the plan, a NodePool, an existing node or claim, all pods of a shape, a pod. */
+/**
+ * What a finding is about: a planned claim by its place in the plan, a NodePool, an existing node or claim, all pods of
+ * a shape, a pod.
+ */
 export type Subject =
   | { readonly kind: 'planned'; readonly index: number }
   | { readonly kind: 'pool'; readonly name: string }

@@ -11,7 +11,9 @@ export function amountsOf(list: ResourceList | undefined, rounding: 'up' | 'down
   );
 }
 
-/** The most that a pod needs at any time: while it runs, or while one of its init containers does; with its overhead. */
+/**
+ * The most that a pod needs at any time: while it runs, or while one of its init containers does; with its overhead.
+ */
 export function requestedBy(spec: PodSpec): Map<string, number> {
   const total = new Map<string, number>();
   for (const name of resourceNames(spec)) {

@@ -5,8 +5,8 @@ import { blockingTaint, meets, type PossibleLabels } from '../seen/matching.ts';
 import type { OfferedDomains } from './spread-views.ts';
 
 /**
- * Domains of a key that pools can offer now. "No zone" is one only where no pool offers zones: else kube-scheduler counts it when
- * such a machine is there, and what there is, or the plan makes, counts besides.
+ * Domains of a key that pools can offer now. "No zone" is one only where no pool offers zones: else kube-scheduler
+ * counts it when such a machine is there, and what there is, or the plan makes, counts besides.
  */
 export function offeredDomains(input: AuditedInput): OfferedDomains {
   const offered = new Map<NodePool, ReadonlyArray<OfferedKind>>();
@@ -77,7 +77,10 @@ function listedFor(key: string, requirements: ReadonlyArray<SelectorRequirement>
     .filter((value) => about.every((one) => meets(new Map([[key, [value]]]), one)));
 }
 
-/** Could such a node meet the pod's node selector and required node affinity? Labels without listed values may be anything. */
+/**
+ * Could such a node meet the pod's node selector and required node affinity? Labels without listed values may be
+ * anything.
+ */
 function mayMeet({ labels, listed }: OfferedKind, spec: PodSpec): boolean {
   const may = (expression: SelectorRequirement): boolean => {
     const values = listed.get(normalizeKey(expression.key));

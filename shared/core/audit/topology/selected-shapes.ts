@@ -110,7 +110,10 @@ function byNamespace(shapes: ReadonlyMap<number, PodShape>): ReadonlyMap<string,
   return groups;
 }
 
-/** What of a selector names values narrows the shapes down by their labels; the selector itself judges those that are left. */
+/**
+ * What of a selector names values narrows the shapes down by their labels; the selector itself judges those that are
+ * left.
+ */
 function shapesSelected(
   group: ShapesOfNamespace | undefined,
   selector: LabelSelector,

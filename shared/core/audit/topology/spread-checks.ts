@@ -8,8 +8,8 @@ import { withLabelKeys, type SelectedPods, type ShapeFinder } from './selected-s
 import { spreadViews, type ExpectedOn, type OfferedDomains, type ViewOf } from './spread-views.ts';
 
 /**
- * Where hosts go that count no more once they have gone: how many of the pods that a spread of the shape looks for were on one of them. So
- * many may be on another. 0: none goes.
+ * Where hosts go that count no more once they have gone: how many of the pods that a spread of the shape looks for were
+ * on one of them. So many may be on another. 0: none goes.
  */
 export type CrowdOf = (shape: number, sought: ReadonlySet<number>) => number;
 

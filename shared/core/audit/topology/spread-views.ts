@@ -15,17 +15,21 @@ export interface Honored {
 /** Domains of a key that the pools can offer to a pod, by nodes that the constraint looks at. */
 export type OfferedDomains = (key: string, shape: PodShape, honored: Honored) => ReadonlyArray<string>;
 
-/** The pods that an earlier plan has promised the node at this place, where they come before or with those of this one. */
+/**
+ * The pods that an earlier plan has promised the node at this place, where they come before or with those of this one.
+ */
 export type ExpectedOn = (at: number) => ReadonlyArray<PodShape>;
 
-/** What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it. */
+/**
+ * What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it.
+ */
 export interface SpreadView {
   readonly counts: ReadonlyMap<string, number>;
   /** In the emptiest domain that any required term of the pod allows. */
   readonly least: number;
   /**
-   * The same for the term that allows fewest of those that the node meets: what pools could offer to another term does not
-   * count then, nodes that are there do. A node planned elsewhere may have come later.
+   * The same for the term that allows fewest of those that the node meets: what pools could offer to another term does
+   * not count then, nodes that are there do. A node planned elsewhere may have come later.
    */
   readonly leastFrom: (node: FinalNode) => number;
   /** Of hosts: the fewest on any that stays. `least` counts one without pods, which can always come. */
@@ -132,7 +136,9 @@ function looksAt(node: FinalNode, { spec }: PodShape, constraint: TopologySpread
   return !honorsTaints(constraint) || blockingTaint(node.taints, spec.tolerations) === null;
 }
 
-/** Could a node in the domain meet the pod's node selector and one of these terms, as far as they are about that key? */
+/**
+ * Could a node in the domain meet the pod's node selector and one of these terms, as far as they are about that key?
+ */
 function isOpenTo(
   { spec }: PodShape,
   key: string,

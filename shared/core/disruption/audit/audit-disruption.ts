@@ -19,8 +19,9 @@ import { checkSavings } from './savings-checks.ts';
 import { checkStatement } from './statement-checks.ts';
 
 /**
- * Checks a plan of disruption against its input, step by step, without knowing how it was made: who may go, that every pod of a node
- * that goes moves once and to a place that its rules allow, budgets, prices, and that what is stated is so. Empty when nothing is wrong.
+ * Checks a plan of disruption against its input, step by step, without knowing how it was made: who may go, that every
+ * pod of a node that goes moves once and to a place that its rules allow, budgets, prices, and that what is stated is
+ * so. Empty when nothing is wrong.
  * `most`: of so many steps, from the first on.
  */
 export function auditDisruption(
@@ -66,8 +67,8 @@ export function auditDisruption(
 }
 
 /**
- * What to leave out of a plan for it not to have the finding: the nodes of the step that it names, or whose pods it is about, or whose pods
- * come to what it names; where it names none of these, all nodes of the step.
+ * What to leave out of a plan for it not to have the finding: the nodes of the step that it names, or whose pods it is
+ * about, or whose pods come to what it names; where it names none of these, all nodes of the step.
  */
 function nodesMeant(
   { replacements }: DisruptionPlan,

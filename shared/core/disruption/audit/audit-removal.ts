@@ -15,8 +15,9 @@ export interface Removal {
 }
 
 /**
- * Checks the last look before nodes are deleted, without knowing how it was made: may each of them still go, together, and has each of
- * their pods a place on a node that is in use and stays? `given` has them without their marks. Empty when nothing is wrong.
+ * Checks the last look before nodes are deleted, without knowing how it was made: may each of them still go, together,
+ * and has each of their pods a place on a node that is in use and stays? `given` has them without their marks. Empty
+ * when nothing is wrong.
  */
 export function auditRemoval({ nodes, plan }: Removal, given: DisruptionInput, now: Instant): ReadonlyArray<Finding> {
   const { cluster } = given.provisioning;

@@ -91,7 +91,10 @@ function poolNameOf({ pool }: NodeFacts): string {
   return pool?.metadata.name ?? '';
 }
 
-/** Must the node wait for others of its pool to try a new image or Kubernetes version? One may go where a canary is wanted. */
+/**
+ * Must the node wait for others of its pool to try a new image or Kubernetes version? One may go where a canary is
+ * wanted.
+ */
 function canaryCheck(
   { rollouts }: DisruptionInput['policy'],
   cluster: Cluster,
@@ -162,7 +165,9 @@ function isQuiet(one: OwnNode, now: Instant): boolean {
   return says(one, 'Consolidatable') && quietMs !== null && (lastMs === null || lastMs + quietMs <= now);
 }
 
-/** A replacement that has been in use for five minutes, and that no pod has come to: whatever its pool says of others. */
+/**
+ * A replacement that has been in use for five minutes, and that no pod has come to: whatever its pool says of others.
+ */
 function isLeftOver(one: OwnNode, now: Instant): boolean {
   const { metadata, status } = one.claim;
   const isOwn = metadata.annotations?.['nodewright.dev/created-for'] !== undefined;

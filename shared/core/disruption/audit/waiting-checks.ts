@@ -14,8 +14,9 @@ import type { DisruptionReason } from '../plan/disruption-reason.ts';
 const ONE_FOR_ONE: ReadonlySet<DisruptionReason> = new Set(['Drifted', 'Expired', 'Unhealthy']);
 
 /**
- * How many pods of some shapes are at most on one host that the step takes away. For as long as that is there it counts as a host without
- * them, so that a spread lets few come to others; when it has gone, as many may be on another as were on it.
+ * How many pods of some shapes are at most on one host that the step takes away. For as long as that is there it counts
+ * as a host without them, so that a spread lets few come to others; when it has gone, as many may be on another as were
+ * on it.
  */
 export function crowdsOn({ reason, remove }: DisruptionStep, state: ReadonlyMap<string, FinalNode>): CrowdOf {
   if (!ONE_FOR_ONE.has(reason)) return () => 0;
@@ -31,8 +32,8 @@ export function crowdsOn({ reason, remove }: DisruptionStep, state: ReadonlyMap<
 }
 
 /**
- * Pods that an earlier decision has promised a node and that have not come: as others' moves, they wait until their node has gone. By place
- * in a list of nodes.
+ * Pods that an earlier decision has promised a node and that have not come: as others' moves, they wait until their
+ * node has gone. By place in a list of nodes.
  */
 export function expectedIn({ cluster, inFlight }: Pick<ProvisioningInput, 'cluster' | 'inFlight'>) {
   const byUid = new Map(cluster.pods.map((pod) => [pod.uid, pod]));
@@ -53,9 +54,10 @@ export function expectedIn({ cluster, inFlight }: Pick<ProvisioningInput, 'clust
 }
 
 /**
- * The order of events: to each host come as many at once as the spread allows beside hosts without pods, and all others when those that go
- * have gone. These wait without a node until then, together, which budgets of pods must allow: else the last of them could not be evicted,
- * the node never go, and nobody come. `getting`: the nodes that pods of the step come to.
+ * The order of events: to each host come as many at once as the spread allows beside hosts without pods, and all others
+ * when those that go have gone. These wait without a node until then, together, which budgets of pods must allow: else
+ * the last of them could not be evicted, the node never go, and nobody come. `getting`: the nodes that pods of the step
+ * come to.
  */
 export function checkWaiting(
   getting: ReadonlyArray<FinalNode>,

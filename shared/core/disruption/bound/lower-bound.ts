@@ -18,9 +18,10 @@ interface Worth {
 const CAUTION = 1 - 1e-9;
 
 /**
- * What no end of the cluster costs less than: nodes that must stay at their price, and all pods that may move in fractions of the
- * sizes that yield most, less what room the nodes that stay have. `arena`: nothing has moved yet. Duality makes it a proof: where
- * no size has more worth than it costs, pods cost what they are worth. Rules about other pods, zones and budgets are left out.
+ * What no end of the cluster costs less than: nodes that must stay at their price, and all pods that may move in
+ * fractions of the sizes that yield most, less what room the nodes that stay have. `arena`: nothing has moved yet.
+ * Duality makes it a proof: where no size has more worth than it costs, pods cost what they are worth. Rules about
+ * other pods, zones and budgets are left out.
  */
 export function lowerBoundOf({ slots, shapes }: Arena, offerings: ReadonlyArray<PoolOffering>): MicroUsdPerHour {
   let fixed = 0;

@@ -11,7 +11,10 @@ const FAILURES_MAX = 3;
 const WITHIN_MS = 3_600_000;
 export const STOPPED_MS = 3_600_000;
 
-/** More nodes of a pool that are not ready than this share, rounded up, stop it while they are: Karpenter's brake on node repair. */
+/**
+ * More nodes of a pool that are not ready than this share, rounded up, stop it while they are: Karpenter's brake on
+ * node repair.
+ */
 const MOST_UNHEALTHY = 0.2;
 
 /** A step whose replacements failed. */

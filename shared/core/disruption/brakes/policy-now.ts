@@ -5,8 +5,9 @@ import { pauses } from './pauses.ts';
 import { rolloutsNow } from './worse-than-before.ts';
 
 /**
- * The settings with all that holds nodes back now, as it is written on the objects: what people have paused, breakers, canaries. `found`:
- * what nodes behind a new image or Kubernetes version wait for, where more is known of that than is written.
+ * The settings with all that holds nodes back now, as it is written on the objects: what people have paused, breakers,
+ * canaries. `found`: what nodes behind a new image or Kubernetes version wait for, where more is known of that than is
+ * written.
  */
 export function policyNow(
   settings: DisruptionPolicy,

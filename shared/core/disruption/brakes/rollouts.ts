@@ -13,15 +13,16 @@ export interface Sides {
   /** They are to be replaced by it. */
   readonly behind: ReadonlyArray<NodeClaim>;
   /**
-   * Made since the first of those was found behind, whatever for, or in place of one that was; the first that was initialized comes first, those
-   * that are not last.
+   * Made since the first of those was found behind, whatever for, or in place of one that was; the first that was
+   * initialized comes first, those that are not last.
    */
   readonly fresh: ReadonlyArray<NodeClaim>;
 }
 
 /**
- * The claims of the pool on both sides; null where it has no bake time, or none is behind. All of it is read from the objects, so that
- * any instance finds the same: when a newer release comes, what was fresh is behind, and the next canary is another.
+ * The claims of the pool on both sides; null where it has no bake time, or none is behind. All of it is read from the
+ * objects, so that any instance finds the same: when a newer release comes, what was fresh is behind, and the next
+ * canary is another.
  */
 export function sidesOf(pool: NodePool, nodeClaims: ReadonlyArray<NodeClaim>): Sides | null {
   if (bakeMsOf(pool.metadata) === null) return null;
@@ -40,8 +41,8 @@ export function sidesOf(pool: NodePool, nodeClaims: ReadonlyArray<NodeClaim>): S
 }
 
 /**
- * Was it made in place of one that had drifted, and of another image than those that are left? A node that was starting when the release came
- * is found behind when it has registered, by when the canary may have been made already.
+ * Was it made in place of one that had drifted, and of another image than those that are left? A node that was starting
+ * when the release came is found behind when it has registered, by when the canary may have been made already.
  */
 function succeedsDrifted({ metadata, status }: NodeClaim, behind: ReadonlyArray<NodeClaim>): boolean {
   if (metadata.annotations?.[markKey.createdFor] !== 'Drifted' || status?.imageID === undefined) return false;
@@ -59,7 +60,10 @@ function initializedMs(claim: NodeClaim): number {
   return says(claim, 'Initialized') ? changedMs(claim, 'Initialized') : Number.MAX_SAFE_INTEGER;
 }
 
-/** What the nodes of NodePools wait for that are behind a new image or Kubernetes version, by pool; nothing where none waits. */
+/**
+ * What the nodes of NodePools wait for that are behind a new image or Kubernetes version, by pool; nothing where none
+ * waits.
+ */
 export function rollouts(
   { nodePools, nodeClaims }: Pick<Cluster, 'nodePools' | 'nodeClaims'>,
   nowMs: number,

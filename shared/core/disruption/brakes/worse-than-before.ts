@@ -12,7 +12,10 @@ const SICK_AFTER_MS = 60_000;
 /** From its creation a machine has fifteen minutes to register. Drivers that are installed then take up to ten. */
 const STARTED_MS = 30 * 60_000;
 
-/** A NodePool whose new image or Kubernetes version does worse than what was there, and nobody has written that down yet. */
+/**
+ * A NodePool whose new image or Kubernetes version does worse than what was there, and nobody has written that down
+ * yet.
+ */
 export interface Worse {
   readonly nodePool: string;
   readonly why: string;
@@ -58,8 +61,8 @@ function whySick({ behind, fresh }: Sides, nodeOf: (claim: NodeClaim) => Node | 
 }
 
 /**
- * None of the new nodes is in use, and one of them should be by now: what it waits for, a startup taint or a device, may never come. A machine
- * that Azure has not given says nothing.
+ * None of the new nodes is in use, and one of them should be by now: what it waits for, a startup taint or a device,
+ * may never come. A machine that Azure has not given says nothing.
  */
 function whyNotStarted({ fresh }: Sides, nowMs: number): string | null {
   if (fresh.some((claim) => says(claim, 'Initialized'))) return null;

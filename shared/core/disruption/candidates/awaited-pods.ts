@@ -19,8 +19,8 @@ export interface Awaited {
 const NOTHING: Awaited = { pods: new Map(), buffers: new Map() };
 
 /**
- * Asks provisioning, where anything waits or a buffer wants room. What it would put on new nodes does not matter here. Pods on
- * nodes that are leaving wait too, but for those that stay as long as their node does.
+ * Asks provisioning, where anything waits or a buffer wants room. What it would put on new nodes does not matter here.
+ * Pods on nodes that are leaving wait too, but for those that stay as long as their node does.
  */
 export function awaitedOn(given: ProvisioningInput, now: Instant): Awaited {
   const input = withoutLeaving(given, leavingIn(given.cluster), now);
@@ -48,8 +48,9 @@ function leavingIn(cluster: Cluster): ReadonlyArray<string> {
 }
 
 /**
- * Nodes that something is to come to stay. One that keeps room for a buffer is known to have no more of it. Where pods of a node are even
- * with, or beside, pods that wait, it stays until these have come: nobody knows in which order they would.
+ * Nodes that something is to come to stay. One that keeps room for a buffer is known to have no more of it. Where pods
+ * of a node are even with, or beside, pods that wait, it stays until these have come: nobody knows in which order they
+ * would.
  */
 export function withAwaited(
   nodes: ReadonlyArray<JudgedNode>,
@@ -76,7 +77,10 @@ export function withAwaited(
   });
 }
 
-/** Does a rule of pods of `shape`, which must hold, count pods of `other`? In whatever namespace, which at worst makes a node wait. */
+/**
+ * Does a rule of pods of `shape`, which must hold, count pods of `other`? In whatever namespace, which at worst makes a
+ * node wait.
+ */
 function leansOn({ spec }: PodShape, { labels }: PodShape): boolean {
   const spreads = (spec.topologySpreadConstraints ?? []).filter(
     ({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule',

@@ -38,7 +38,10 @@ const SHORT_FORMS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** Reads five fields, or a short form such as `@daily`; null when it is none. Source: robfig/cron v3, which Karpenter reads with. */
+/**
+ * Reads five fields, or a short form such as `@daily`; null when it is none. Source: robfig/cron v3, which Karpenter
+ * reads with.
+ */
 export function parseSchedule(text: string): Schedule | null {
   const trimmed = text.trim();
   const fields = (SHORT_FORMS[trimmed] ?? trimmed).split(/\s+/);
@@ -107,7 +110,10 @@ const DAY_MS = 86_400_000;
 /** Looking back further than this finds nothing new: leap days come every 8 years at most. */
 const LONGEST_LOOK_MS = 9 * 366 * DAY_MS;
 
-/** Does the schedule strike in the minutes after `fromMs` up to `toMs`, both counted? The first exclusive, as Karpenter asks. */
+/**
+ * Does the schedule strike in the minutes after `fromMs` up to `toMs`, both counted? The first exclusive, as Karpenter
+ * asks.
+ */
 export function strikesWithin(schedule: Schedule, fromMs: number, toMs: number): boolean {
   const from = Math.max(fromMs, toMs - LONGEST_LOOK_MS);
   // Ends: every turn goes back by a minute at least.

@@ -118,7 +118,9 @@ function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: strin
   return leftOut.has(name) ? { kind: 'nothing-cheaper' } : null;
 }
 
-/** Of a node that has drifted, or is one too many, people and pods are asked whether it may go; of the others nobody. */
+/**
+ * Of a node that has drifted, or is one too many, people and pods are asked whether it may go; of the others nobody.
+ */
 function judgeForced({ podBlock }: Rules, facts: Facts, { spec }: NodeClaim, forced: Forced): Verdict {
   const isDrifted = forced.reason === 'Drifted';
   if (!isDrifted && forced.reason !== 'StaticSurplus') return forced;
@@ -221,12 +223,15 @@ function unknownPrice({ machine: { node } }: Facts): KeptReason {
   return { kind: 'unknown-price', instanceType: node?.metadata.labels?.[labelKey.instanceType] ?? 'unknown' };
 }
 
-/** So long nobody has come: a removal that was taken back may be begun again in the next minutes, and then need what came for it. */
+/**
+ * So long nobody has come: a removal that was taken back may be begun again in the next minutes, and then need what
+ * came for it.
+ */
 const UNUSED_MS = 5 * 60_000;
 
 /**
- * Has it come in place of others, and no pod to it? Then these have stayed after all, or their pods have found room elsewhere. `Never` is said
- * of nodes that somebody wanted.
+ * Has it come in place of others, and no pod to it? Then these have stayed after all, or their pods have found room
+ * elsewhere. `Never` is said of nodes that somebody wanted.
  */
 function hasNeverBeenUsed({ machine: { claim }, moving }: Facts, now: Instant): boolean {
   if (claim?.metadata.annotations?.[markKey.createdFor] === undefined || moving.length > 0) return false;

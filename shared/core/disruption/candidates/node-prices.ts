@@ -17,7 +17,10 @@ export interface PriceOfNode {
 /** What a node costs by the offering that its labels name; null where the catalog has none such. */
 export type NodePrice = (nodePool: string, labels: LabelMap) => PriceOfNode | null;
 
-/** Reads prices of nodes out of the catalog; whether an offering is available now does not matter for a node that is there. */
+/**
+ * Reads prices of nodes out of the catalog; whether an offering is available now does not matter for a node that is
+ * there.
+ */
 export function nodePrices(catalog: Catalog, evictionCostMs: ReadonlyMap<string, number>): NodePrice {
   const byName = new Map<ReadonlyArray<InstanceType>, ReadonlyMap<string, InstanceType>>();
   const typesOf = (types: ReadonlyArray<InstanceType>): ReadonlyMap<string, InstanceType> => {

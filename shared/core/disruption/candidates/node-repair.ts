@@ -12,7 +12,10 @@ export type RepairVerdict =
   | { readonly kind: 'blocked'; readonly reason: KeptReason }
   | null;
 
-/** More sick nodes of a pool than this share, rounded up, are left alone: the cause is hardly each node's own. Karpenter's. */
+/**
+ * More sick nodes of a pool than this share, rounded up, are left alone: the cause is hardly each node's own.
+ * Karpenter's.
+ */
 const MOST_UNHEALTHY = 0.2;
 
 /** Judges nodes by the conditions that the policy calls sick. */
@@ -44,8 +47,9 @@ function poolOf({ metadata }: Node): string {
 }
 
 /**
- * When the first of its sicknesses has lasted long enough; null for none. By the node's own clock: what one that is ahead says counts from the
- * node's creation. It is sick, and nobody knows since when; well again at the second look, when its replacement has come, it stays.
+ * When the first of its sicknesses has lasted long enough; null for none. By the node's own clock: what one that is
+ * ahead says counts from the node's creation. It is sick, and nobody knows since when; well again at the second look,
+ * when its replacement has come, it stays.
  */
 function dueOf({ metadata, status }: Node, repairs: DisruptionInput['policy']['repairs'], now: Instant): number | null {
   let due: number | null = null;

@@ -6,8 +6,9 @@ import { conditionIn } from './claim-conditions.ts';
 import type { JudgedNode } from './judged-node.ts';
 
 /**
- * Why a node of the pool does not go for the reason; null where nothing holds it back. Nodes that are expired or sick, and those that
- * a static pool has too many, go all the same: their time, their illness or their number was said by somebody else.
+ * Why a node of the pool does not go for the reason; null where nothing holds it back. Nodes that are expired or sick,
+ * and those that a static pool has too many, go all the same: their time, their illness or their number was said by
+ * somebody else.
  */
 export function poolBrake({ brakes }: DisruptionPolicy, nodePool: string, reason: DisruptionReason): KeptReason | null {
   const brake = brakes.get(nodePool);
@@ -23,8 +24,9 @@ export function isReleaseDrift(reason: string | undefined): boolean {
 }
 
 /**
- * Nodes behind a new image or Kubernetes version wait where their pool says so; where a canary is wanted, the one goes that disturbs
- * least. One with no pods to move goes all the same: nothing comes in its place, unless its pool has a fixed number of nodes.
+ * Nodes behind a new image or Kubernetes version wait where their pool says so; where a canary is wanted, the one goes
+ * that disturbs least. One with no pods to move goes all the same: nothing comes in its place, unless its pool has a
+ * fixed number of nodes.
  */
 export function withRollouts(
   nodes: ReadonlyArray<JudgedNode>,

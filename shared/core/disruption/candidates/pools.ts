@@ -7,7 +7,10 @@ import { nodeBudgets } from './node-budgets.ts';
 
 /** What pools say about how many of their nodes may go, and about savings. */
 export interface Pools {
-  /** How many more nodes of the pool may be in disruption for the reason, of so many in all, those on their way out too; unless said, of `nodes`. */
+  /**
+   * How many more nodes of the pool may be in disruption for the reason, of so many in all, those on their way out too;
+   * unless said, of `nodes`.
+   */
   readonly allowed: (pool: string, reason: DisruptionReason, nodes?: number) => number;
   /** How many it has in all: complete ones, until their machine is being deleted. */
   readonly nodes: (pool: string) => number;
@@ -16,8 +19,8 @@ export interface Pools {
   /** How many of them are in disruption: not ready, or on their way out. */
   readonly disrupting: (pool: string) => number;
   /**
-   * How many more may be followed by another now that they must go: of a pool with a fixed number of nodes one, beside those that are
-   * marked to go, so that it has one more than its number at most.
+   * How many more may be followed by another now that they must go: of a pool with a fixed number of nodes one, beside
+   * those that are marked to go, so that it has one more than its number at most.
    */
   readonly replaceable: (pool: string, reason: DisruptionReason) => number;
   readonly error: (pool: string) => string | null;

@@ -1,7 +1,10 @@
 import type { JudgedNode } from './judged-node.ts';
 import type { Pools } from './pools.ts';
 
-/** Nodes of pools whose number is fixed go one by one. Nodes of pools whose budgets let none go for their reason stay; the others go as far as budgets last, step by step. */
+/**
+ * Nodes of pools whose number is fixed go one by one. Nodes of pools whose budgets let none go for their reason stay;
+ * the others go as far as budgets last, step by step.
+ */
 export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools): ReadonlyArray<JudgedNode> {
   return nodes.map((node): JudgedNode => {
     const name = node.nodePool?.metadata.name;

@@ -11,7 +11,10 @@ export const FORCED_REASONS: ReadonlySet<string> = new Set<DisruptionReason>([
   'StaticSurplus',
 ]);
 
-/** The reasons for which a node is replaced one for one: pods that it holds back by their spread over hosts come once it has gone. */
+/**
+ * The reasons for which a node is replaced one for one: pods that it holds back by their spread over hosts come once it
+ * has gone.
+ */
 export const WAITED_FOR: ReadonlySet<string> = new Set<DisruptionReason>(['Drifted', 'Expired', 'Unhealthy']);
 
 /** A node that the plan creates before it empties others. */
@@ -38,8 +41,8 @@ export interface PlannedMove {
 }
 
 /**
- * What happens together: new nodes come, the pods of the nodes to remove leave, they arrive, the nodes go. Each step begins
- * when the one before has ended.
+ * What happens together: new nodes come, the pods of the nodes to remove leave, they arrive, the nodes go. Each step
+ * begins when the one before has ended.
  */
 export interface DisruptionStep {
   readonly reason: DisruptionReason;

@@ -55,8 +55,8 @@ export type KeptReason =
   /** No other node has room for the pod under its rules, nor can a new one be had. */
   | { readonly kind: 'no-place'; readonly pod: string }
   /**
-   * It has to go, and `pod` can go nowhere: per NodePool the rule that keeps it off a new node of it. Null where each pod could go by itself,
-   * and all together cannot.
+   * It has to go, and `pod` can go nowhere: per NodePool the rule that keeps it off a new node of it. Null where each
+   * pod could go by itself, and all together cannot.
    */
   | {
       readonly kind: 'not-replaced';
@@ -64,7 +64,9 @@ export type KeptReason =
       readonly pod: string | null;
       readonly refusals: ReadonlyArray<LeftReason>;
     }
-  /** Its pods would find room only on nodes that have none, and that are removed by themselves once their time has come. */
+  /**
+   * Its pods would find room only on nodes that have none, and that are removed by themselves once their time has come.
+   */
   | { readonly kind: 'empty-first' }
   /** It is where pods of nodes that go will be. */
   | { readonly kind: 'receives'; readonly pods: number }

@@ -111,7 +111,10 @@ export function renderRollout(nodePool: string, rollout: Rollout): string {
   }
 }
 
-/** To three digits, so that the figure is read at a glance; what is saved rounds down and what is required up, so that the two never look equal. */
+/**
+ * To three digits, so that the figure is read at a glance; what is saved rounds down and what is required up, so that
+ * the two never look equal.
+ */
 function roundedMoney(micro: number, rounding: 'up' | 'down', currency: string): string {
   const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(micro)))) - 2);
   const steps = rounding === 'up' ? Math.ceil(micro / step) : Math.floor(micro / step);

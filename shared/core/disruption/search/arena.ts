@@ -17,7 +17,9 @@ export interface Move {
   readonly count: number;
 }
 
-/** A node that is there, or one that the plan may create. It changes as the search goes; `slots.ts` alone changes it. */
+/**
+ * A node that is there, or one that the plan may create. It changes as the search goes; `slots.ts` alone changes it.
+ */
 export interface Slot {
   readonly index: number;
   /** A new one is of another offering, and so has other room, until the search settles. */
@@ -78,8 +80,9 @@ export interface OwnPods {
 }
 
 /**
- * The slots that take pods, in the order in which pods try them: fullest first, candidates last. Kept from pod to pod, so that in a
- * large cluster a pod need not look at every slot. Brought up to date when it is asked: `fullest-first.ts` does that.
+ * The slots that take pods, in the order in which pods try them: fullest first, candidates last. Kept from pod to pod,
+ * so that in a large cluster a pod need not look at every slot. Brought up to date when it is asked: `fullest-first.ts`
+ * does that.
  */
 export interface Order {
   /** Indices of slots, sorted by key, then by index; so many of them. */
@@ -103,7 +106,10 @@ export interface Arena {
   existing: number;
   /** By index of shape. */
   readonly shapes: ReadonlyMap<number, ShapeFacts>;
-  /** By kind of need, for nodes that are there: per slot 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
+  /**
+   * By kind of need, for nodes that are there: per slot 0 for not asked yet, 1 for yes, 2 for no. For new ones by
+   * offering.
+   */
   readonly admitted: {
     readonly there: Map<string, Uint8Array>;
     readonly fresh: Map<PoolOffering, Map<string, boolean>>;

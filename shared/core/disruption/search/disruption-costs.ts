@@ -12,7 +12,10 @@ const BALANCED_SHARE = 0.5;
 /** No move is asked for more than what a pod costs on average, however large the cluster. */
 const MOST_SHARE = 1.25;
 
-/** A pool's own share where it says one; else one that grows with the cluster, as there is more to go wrong in a larger plan. */
+/**
+ * A pool's own share where it says one; else one that grows with the cluster, as there is more to go wrong in a larger
+ * plan.
+ */
 export function moveShares({ moveCost, moveCostOf }: DisruptionPolicy, pools: Pools): MoveShare {
   return (pool, nodes) => {
     const own = moveCostOf.get(pool) ?? Math.min(MOST_SHARE, moveCost * Math.sqrt(nodes));
@@ -26,8 +29,8 @@ export function mayDiscountIn({ moveCostOf }: DisruptionPolicy, pools: Pools): (
 }
 
 /**
- * Says of every node that is there what disrupting it counts as, as the arena stands: for the node and each of its pods that share
- * of what the pool pays per node and pod. Nothing for empty nodes.
+ * Says of every node that is there what disrupting it counts as, as the arena stands: for the node and each of its pods
+ * that share of what the pool pays per node and pod. Nothing for empty nodes.
  */
 export function settleDisruptionCosts({ slots }: Arena, shareOf: MoveShare): void {
   const totals = new Map<string, { cost: number; disruption: number }>();
@@ -48,7 +51,9 @@ export function settleDisruptionCosts({ slots }: Arena, shareOf: MoveShare): voi
   }
 }
 
-/** A restart costs no less where the node is spot: such a node counts as at least this share of what it is on demand. */
+/**
+ * A restart costs no less where the node is spot: such a node counts as at least this share of what it is on demand.
+ */
 const SPOT_COUNTS_AS = 0.3;
 
 function countedPrice({ node, offering }: Slot): number {
@@ -56,16 +61,19 @@ function countedPrice({ node, offering }: Slot): number {
   return node?.price === null || node === null ? 0 : Math.max(node.price.plain, SPOT_COUNTS_AS * node.price.onDemand);
 }
 
-/** Where a search that asks for no disruption costs saves so many times what they would have been, they stay as they are. */
+/**
+ * Where a search that asks for no disruption costs saves so many times what they would have been, they stay as they
+ * are.
+ */
 const RICH = 4;
 
 /** Disruption costs are discounted to no less than this share. */
 const LEAST_SHARE = 0.5;
 
 /**
- * The share of its disruption cost that a move is asked for, 0.5 to 1. The arena stands as a search that asks for none has left
- * it, which has saved `saved`; `costs` are those of its slots otherwise; all in micro-USD per hour. Where it saves no more than
- * they are, what is left are crumbs, and nothing is discounted.
+ * The share of its disruption cost that a move is asked for, 0.5 to 1. The arena stands as a search that asks for none
+ * has left it, which has saved `saved`; `costs` are those of its slots otherwise; all in micro-USD per hour. Where it
+ * saves no more than they are, what is left are crumbs, and nothing is discounted.
  */
 export function discountOf({ slots }: Pick<Arena, 'slots'>, costs: ReadonlyArray<number>, saved: number): number {
   const asked = slots.reduce((sum, { state, index }) => sum + (state === 'gone' ? (costs[index] ?? 0) : 0), 0);

@@ -23,7 +23,10 @@ export function withFixedOfferings(input: ProvisioningInput): ProvisioningInput 
   return { ...input, cluster: { ...cluster, nodePools } };
 }
 
-/** What comes in place of a node of such a pool, as provisioning will have it; null for a node of another, and where none can be had. */
+/**
+ * What comes in place of a node of such a pool, as provisioning will have it; null for a node of another, and where
+ * none can be had.
+ */
 export type SuccessorOf = (slot: Slot) => PoolOffering | null;
 
 /** `offerings`: those of pools with a fixed number of nodes. */

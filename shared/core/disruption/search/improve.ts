@@ -19,8 +19,9 @@ const TRIES_PER_CANDIDATE = 30;
 const LEAST_TRIES = 3000;
 
 /**
- * Looks for better ends near the present one: brings some nodes back, takes others away or puts new ones in their place, and
- * keeps what is cheaper. Ends with the work that the arena has left, or when nothing has been found for long.
+ * Looks for better ends near the present one: brings some nodes back, takes others away or puts new ones in their
+ * place, and keeps what is cheaper. Ends with the work that the arena has left, or when nothing has been found for
+ * long.
  */
 export function improve(trail: Trail, means: Means): void {
   const { arena } = trail;
@@ -51,8 +52,8 @@ export function improve(trail: Trail, means: Means): void {
 }
 
 /**
- * How much of the slack at first is left, by the shares of patience and of work that are used: where the work of a large cluster ends
- * before patience does, it must end with a slack of none too, or the search only wanders.
+ * How much of the slack at first is left, by the shares of patience and of work that are used: where the work of a
+ * large cluster ends before patience does, it must end with a slack of none too, or the search only wanders.
  */
 export function slackLeft(patienceUsed: number, workUsed: number): number {
   return (1 - Math.max(patienceUsed, workUsed)) ** 2;

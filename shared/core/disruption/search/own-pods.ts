@@ -53,8 +53,8 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
 }
 
 /**
- * Do the budgets of pods let those of the slots wait together that come once these have gone? At each slot that they move to, as many as
- * their spread over hosts allows come at once.
+ * Do the budgets of pods let those of the slots wait together that come once these have gone? At each slot that they
+ * move to, as many as their spread over hosts allows come at once.
  */
 export function mayWait(arena: Arena, going: ReadonlyArray<Slot>): boolean {
   const { shapes, podDisruptionBudgets } = arena.workspace.input.cluster;

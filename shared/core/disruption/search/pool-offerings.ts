@@ -28,18 +28,27 @@ export interface PoolOffering {
   readonly isFixed: boolean;
 }
 
-/** What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not bought. */
+/**
+ * What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not
+ * bought.
+ */
 export type Offerings = ReadonlyArray<OfferingsOfPool>;
 
 interface RankedOfferings {
   readonly list: ReadonlyArray<PoolOffering>;
-  /** By resource and position in the list: the most that any offering up to there has. And the highest price up to there. */
+  /**
+   * By resource and position in the list: the most that any offering up to there has. And the highest price up to
+   * there.
+   */
   readonly most: ReadonlyArray<Float64Array>;
   readonly dearest: Float64Array;
 }
 
 interface OfferingsOfPool extends RankedOfferings {
-  /** Those of one zone, or of any (''), with spot and without: `partKey`. A search asks for one part at a time, thousands of times. */
+  /**
+   * Those of one zone, or of any (''), with spot and without: `partKey`. A search asks for one part at a time,
+   * thousands of times.
+   */
   readonly parts: ReadonlyMap<string, RankedOfferings>;
   /** Those that it has an offering in, the one with the cheapest first. */
   readonly zones: ReadonlyArray<string>;
@@ -213,7 +222,10 @@ function cheapestOf(ofPool: OfferingsOfPool, masks: ReadonlyArray<Int32Array>, d
   return null;
 }
 
-/** Are there, among what may be bought instead, as many different values as the pool's minValues ask for? Never waived here. */
+/**
+ * Are there, among what may be bought instead, as many different values as the pool's minValues ask for? Never waived
+ * here.
+ */
 function meetsMinValuesBelow(
   offerings: ReadonlyArray<PoolOffering>,
   masks: ReadonlyArray<Int32Array>,

@@ -15,7 +15,10 @@ export interface Rescheduling {
   readonly first: Slot | null;
   /** May pods give up what they prefer and have on their node? Else they go where as much of it is met. */
   readonly mayRelax: boolean;
-  /** May they go to a node that is removed as empty by itself? Those of a node that has to go may, rather than have a new one. */
+  /**
+   * May they go to a node that is removed as empty by itself? Those of a node that has to go may, rather than have a
+   * new one.
+   */
   readonly mayFill: boolean;
   /** Pods go to these slots only; null for all. */
   readonly among: ReadonlyArray<Slot> | null;
@@ -92,8 +95,8 @@ function levelAtHome(arena: Arena, slot: Slot, shape: number): number {
 }
 
 /**
- * ... where rules about other pods do not hold for it as things stand, such as a spread over hosts while one is empty: what it prefers of a
- * node, it has all the same.
+ * ... where rules about other pods do not hold for it as things stand, such as a spread over hosts while one is empty:
+ * what it prefers of a node, it has all the same.
  */
 function levelByNode(arena: Arena, slot: Slot, needs: ReadonlyArray<Need>): number {
   const met = needs.find((need) => admits(arena, need, slot));
@@ -223,8 +226,8 @@ export function isAllowed(arena: Arena, { target, shape }: Pick<Move, 'target' |
 }
 
 /**
- * Lets pods be as many on one host as on any of `going`, as long as the hosts that stay are even. Answers what ends it, by `spreadAgain`;
- * nothing where no host has more than one of a spread.
+ * Lets pods be as many on one host as on any of `going`, as long as the hosts that stay are even. Answers what ends it,
+ * by `spreadAgain`; nothing where no host has more than one of a spread.
  */
 export function crowd({ workspace, slots }: Arena, going: ReadonlyArray<Slot>): ReadonlyArray<Counter> {
   const starting = workspace.nodes.filter(({ capacity }) => capacity.kind === 'claim');

@@ -13,12 +13,15 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import { isTaken, open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
 /**
- * Disruption costs follow from what pools pay when all is done: a first, simple search tells about what that is. So often it is
- * asked again.
+ * Disruption costs follow from what pools pay when all is done: a first, simple search tells about what that is. So
+ * often it is asked again.
  */
 const COST_ROUNDS = 3;
 
-/** Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it; undoing the trail takes it back. */
+/**
+ * Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it; undoing the trail takes it
+ * back.
+ */
 export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
   const trail = trailOf(arena);
   for (let round = 0; round < COST_ROUNDS; round++) {
@@ -42,15 +45,15 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
 const SHARE_AT_REST = 0.25;
 
 /**
- * Where no single node can go, a cluster is rearranged only for this share of its cost: else each look at it would find some
- * little thing, and pods would move for ever.
+ * Where no single node can go, a cluster is rearranged only for this share of its cost: else each look at it would find
+ * some little thing, and pods would move for ever.
  */
 const LEAST_AT_REST = 0.01;
 
 /**
- * A cluster that is disturbed anyway takes smaller savings too where moves save little. Only a plan that full disruption costs
- * have begun asks for less, so that what it leaves is at rest. Where the work is used up, as in a very large cluster, no time
- * is spent on it.
+ * A cluster that is disturbed anyway takes smaller savings too where moves save little. Only a plan that full
+ * disruption costs have begun asks for less, so that what it leaves is at rest. Where the work is used up, as in a very
+ * large cluster, no time is spent on it.
  */
 function discountWhereLittleIsSaved(trail: Trail, means: Means): void {
   const { arena } = trail;
@@ -92,8 +95,8 @@ function takeEmpty(trail: Trail): void {
 }
 
 /**
- * Nodes that must go, as in Karpenter those first that nobody has to leave, then the one that has had to for longest: their pods fill what
- * room there is, or new nodes.
+ * Nodes that must go, as in Karpenter those first that nobody has to leave, then the one that has had to for longest:
+ * their pods fill what room there is, or new nodes.
  */
 function takeForced(trail: Trail, means: Means): void {
   const forced = trail.arena.slots.flatMap((slot) => {
@@ -103,7 +106,8 @@ function takeForced(trail: Trail, means: Means): void {
   const ordered = forced.toSorted(
     (a, b) => hasPods(a.slot) - hasPods(b.slot) || a.sinceMs - b.sinceMs || a.slot.index - b.slot.index,
   );
-  // One whose pods are even only when others have gone comes after these, before each of its pods gets a host of its own.
+  // One whose pods are even only when others have gone comes after these, before each of its pods gets a host of its
+  // own.
   const uneven = ordered.filter(({ slot }) => !takeEven(trail, slot, means));
   for (const { slot } of uneven) takeAtAnyPrice(trail, slot, means);
 }
@@ -114,7 +118,10 @@ function takeAtAnyPrice(trail: Trail, slot: Slot, means: Means): void {
   if (!takeOrReplace(trail, slot, means, ANYWHERE)) takeOrReplace(trail, slot, means, { ...ANYWHERE, mayRelax: true });
 }
 
-/** False where the node has pods that spread over hosts and cannot be replaced one for one yet: nothing has changed then. */
+/**
+ * False where the node has pods that spread over hosts and cannot be replaced one for one yet: nothing has changed
+ * then.
+ */
 function takeEven(trail: Trail, slot: Slot, means: Means): boolean {
   if (!mayCrowd(trail.arena, slot)) {
     takeAtAnyPrice(trail, slot, means);
@@ -144,8 +151,9 @@ function takeOrReplace(trail: Trail, slot: Slot, means: Means, rescheduling: Res
 }
 
 /**
- * Takes the node away with its pods as many on one host as they are on it, where they spread over hosts: some come when it has gone. Else
- * each would need a host of its own. False, and nothing has changed, where it cannot be, or their budgets do not let as many wait.
+ * Takes the node away with its pods as many on one host as they are on it, where they spread over hosts: some come when
+ * it has gone. Else each would need a host of its own. False, and nothing has changed, where it cannot be, or their
+ * budgets do not let as many wait.
  */
 function takeCrowded(trail: Trail, slot: Slot, taking: () => boolean): boolean {
   const { arena } = trail;
@@ -172,7 +180,10 @@ function hasPods({ own }: Slot): 0 | 1 {
   return own.length > 0 ? 1 : 0;
 }
 
-/** A node of a pool with a fixed number is followed by another of the pool: as in Karpenter, and its pods have a place there first. */
+/**
+ * A node of a pool with a fixed number is followed by another of the pool: as in Karpenter, and its pods have a place
+ * there first.
+ */
 function openSuccessor(trail: Trail, slot: Slot, means: Means): boolean {
   const offering = hasPods(slot) === 1 ? means.successorOf(slot) : null;
   if (offering === null) return false;
@@ -203,8 +214,8 @@ function openFor(trail: Trail, slot: Slot, means: Means, rescheduling: Reschedul
 }
 
 /**
- * The cheapest offering that holds the pods: in the node's own zone, in any, and in each, the cheapest zone first. Which one the rules about
- * other pods leave to them shows when they are there.
+ * The cheapest offering that holds the pods: in the node's own zone, in any, and in each, the cheapest zone first.
+ * Which one the rules about other pods leave to them shows when they are there.
  */
 function offeringsFor(arena: Arena, slot: Slot, { offerings }: Means, own: OwnPods): ReadonlySet<PoolOffering> {
   const demand = { ...own, below: Infinity, mayBeSpot: true };
@@ -212,7 +223,10 @@ function offeringsFor(arena: Arena, slot: Slot, { offerings }: Means, own: OwnPo
   return new Set(zones.flatMap((zone) => cheapestOffering(arena.workspace, offerings, { ...demand, zone }) ?? []));
 }
 
-/** Puts several new nodes in its place, where no one size that its pool still allows holds all its pods. As in Karpenter, any number. */
+/**
+ * Puts several new nodes in its place, where no one size that its pool still allows holds all its pods. As in
+ * Karpenter, any number.
+ */
 function openSeveral(trail: Trail, slot: Slot, means: Means, rescheduling: Rescheduling): boolean {
   const opened: Array<Slot> = [];
   // In vain, and says which pod is stuck.
@@ -236,7 +250,9 @@ interface Tried {
   readonly rescheduling: Rescheduling;
 }
 
-/** A new node with which more of the slot's pods find room than without, and whether all do; null where there is none. */
+/**
+ * A new node with which more of the slot's pods find room than without, and whether all do; null where there is none.
+ */
 function openForStuck(
   trail: Trail,
   slot: Slot,

@@ -6,8 +6,8 @@ import type { Arena, Move, Slot } from './arena.ts';
 import { capacityOfOffering, freeOf, type PoolOffering } from './pool-offerings.ts';
 
 /**
- * All that changes a slot, and nothing else does: so that what topology counts, the limits of pools and the order in which slots
- * take pods always say what is in the arena.
+ * All that changes a slot, and nothing else does: so that what topology counts, the limits of pools and the order in
+ * which slots take pods always say what is in the arena.
  */
 
 type Own = { -readonly [Key in keyof Slot]: Slot[Key] } & {

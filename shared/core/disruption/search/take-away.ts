@@ -19,7 +19,9 @@ export interface Means {
   readonly mayDiscount: (pool: string) => boolean;
 }
 
-/** Where pods may go, and how exactly room is judged, as in `Rescheduling`; `among` grows by the nodes that are created. */
+/**
+ * Where pods may go, and how exactly room is judged, as in `Rescheduling`; `among` grows by the nodes that are created.
+ */
 export interface Within {
   readonly among: Array<Slot> | null;
   readonly noise: Draw | null;
@@ -77,12 +79,15 @@ export function settleNew(trail: Trail, slot: Slot, means: Means): void {
   if (!isLawful(arena, slot)) undoTo(trail, start);
 }
 
-/** Karpenter's: one spot node is followed by another only where so many sizes are cheaper, or each would be followed again. */
+/**
+ * Karpenter's: one spot node is followed by another only where so many sizes are cheaper, or each would be followed
+ * again.
+ */
 const LEAST_CHEAPER_SIZES = 15;
 
 /**
- * A spot node may take the place of spot nodes only where that is switched on, and of a single one only while many sizes are
- * cheaper than it; else it must cost less than the other nodes alone whose pods it takes.
+ * A spot node may take the place of spot nodes only where that is switched on, and of a single one only while many
+ * sizes are cheaper than it; else it must cost less than the other nodes alone whose pods it takes.
  */
 export function isFair(arena: Arena, slot: Slot, { offerings, spotToSpot }: Means): boolean {
   const { offering, sources, price } = slot;

@@ -7,7 +7,9 @@ import { changeSlot, closeSlot, noteTaken, openSlot, removeAs, reopenSlot, resto
 export interface Trail {
   readonly arena: Arena;
   readonly done: Array<Change>;
-  /** What nodes count as, and the disruption costs of those that go, less what it was at the start; micro-USD per hour. */
+  /**
+   * What nodes count as, and the disruption costs of those that go, less what it was at the start; micro-USD per hour.
+   */
   costChange: number;
 }
 

@@ -31,8 +31,8 @@ export function candidatesOf(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): Re
 }
 
 /**
- * What has been begun and is not decided yet: claims marked to go that are not being deleted. A node that is only tainted is
- * not ours to judge: an interruption taints it a moment before it deletes the claim.
+ * What has been begun and is not decided yet: claims marked to go that are not being deleted. A node that is only
+ * tainted is not ours to judge: an interruption taints it a moment before it deletes the claim.
  */
 export function begunIn(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<Begun> {
   const candidates = candidatesOf(cluster).filter(
@@ -48,8 +48,8 @@ export function begunIn(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): Readonl
 }
 
 /**
- * From here on a decision that waits keeps no other from being made. Before, the cluster is about to change, and what is decided on it as
- * it is would be decided otherwise a moment later; a machine that boots well is a node by then.
+ * From here on a decision that waits keeps no other from being made. Before, the cluster is about to change, and what
+ * is decided on it as it is would be decided otherwise a moment later; a machine that boots well is a node by then.
  */
 const SLOW_MS = 2 * 60_000;
 
@@ -82,8 +82,8 @@ export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun):
 }
 
 /**
- * The claims as they were when they were marked, where pods have come or gone since: nobody comes to a closed node, and one that pods have
- * left is no less to be removed. Who had come all the same runs on it, and is judged as any other.
+ * The claims as they were when they were marked, where pods have come or gone since: nobody comes to a closed node, and
+ * one that pods have left is no less to be removed. Who had come all the same runs on it, and is judged as any other.
  */
 export function asMarked(claims: ReadonlyArray<NodeClaim>, { candidates, sinceMs }: Begun): ReadonlyArray<NodeClaim> {
   const own = new Set(candidates.map(({ claim }) => claim.metadata.name));
@@ -97,7 +97,9 @@ export function asMarked(claims: ReadonlyArray<NodeClaim>, { candidates, sinceMs
   });
 }
 
-/** The nodes called `names` without the mark, and closed to new pods all the same: as they are until it is taken off. */
+/**
+ * The nodes called `names` without the mark, and closed to new pods all the same: as they are until it is taken off.
+ */
 export function cordoned(nodes: ReadonlyArray<Node>, names: ReadonlySet<string>): ReadonlyArray<Node> {
   return nodes.map((node) =>
     names.has(node.metadata.name) ? { ...node, spec: { ...node.spec, taints: [...otherTaints(node), CORDON] } } : node,

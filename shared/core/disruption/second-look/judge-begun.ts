@@ -20,12 +20,16 @@ import { judgedRemoval, type AuditedRemoval } from '../sound-disruption.ts';
 import { asMarked, candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 
 /**
- * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
- * what it had decided before is in the snapshot. Karpenter waits 15 s before it marks; here the mark is what is waited on.
+ * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so
+ * long, and what it had decided before is in the snapshot. Karpenter waits 15 s before it marks; here the mark is what
+ * is waited on.
  */
 const QUIET_MS = 5_000;
 
-/** Replacements that are not initialized by then are not waited for: as in Karpenter, ten minutes. Nor is anything else for longer. */
+/**
+ * Replacements that are not initialized by then are not waited for: as in Karpenter, ten minutes. Nor is anything else
+ * for longer.
+ */
 export const REPLACED_MS = 10 * 60_000;
 
 /** A decision whose executor has died is executed by another after some seconds. */
@@ -35,7 +39,10 @@ const MARKED_MS = 60_000;
 export type BegunVerdict =
   | { readonly kind: 'remove'; readonly removal: AuditedRemoval }
   | { readonly kind: 'wait'; readonly for: string }
-  /** `failed`: so many replacements did not come. `because`: names of the nodes that it is about, where others might go without them. */
+  /**
+   * `failed`: so many replacements did not come. `because`: names of the nodes that it is about, where others might go
+   * without them.
+   */
   | {
       readonly kind: 'take-back';
       readonly why: string;
@@ -64,13 +71,17 @@ export interface JudgedBegun {
   readonly verdict: BegunVerdict;
 }
 
-/** Each part that is judged takes a plan: of a hundred nodes, some of which stay for one reason each, the rest stays too after so many. */
+/**
+ * Each part that is judged takes a plan: of a hundred nodes, some of which stay for one reason each, the rest stays too
+ * after so many.
+ */
 const PARTS_MAX = 8;
 
 /**
- * Decides about nodes that were begun together, on the newest view. Where some of them stay, as a pod of theirs may not go or has no place any
- * more, the others go without them if they can: their replacements have come. Of those that go for what they cost only where nothing has come
- * in their place: what a part saves may be less than that costs. Pure, if `planFor` is.
+ * Decides about nodes that were begun together, on the newest view. Where some of them stay, as a pod of theirs may not
+ * go or has no place any more, the others go without them if they can: their replacements have come. Of those that go
+ * for what they cost only where nothing has come in their place: what a part saves may be less than that costs. Pure,
+ * if `planFor` is.
  */
 export function judgeInParts(begun: Begun, look: SecondLook): ReadonlyArray<JudgedBegun> {
   return isDivisible(begun) ? judgeParts(begun, look, PARTS_MAX) : [{ one: begun, verdict: judgeBegun(begun, look) }];
@@ -97,8 +108,8 @@ function isDivisible({ candidates, replacements }: Begun): boolean {
 }
 
 /**
- * The same for all of them: they go, or none does. What is waited for so long that a replacement would have failed is waited for no more: the
- * nodes stay.
+ * The same for all of them: they go, or none does. What is waited for so long that a replacement would have failed is
+ * waited for no more: the nodes stay.
  */
 export function judgeBegun(one: Begun, look: SecondLook): BegunVerdict {
   const verdict = judgeNow(one, look);
@@ -236,8 +247,8 @@ function whyKept(
 }
 
 /**
- * Without the pods that wait and that nobody has promised a place: what must go does not wait for as long as others come, and room that its
- * pods were to have is theirs.
+ * Without the pods that wait and that nobody has promised a place: what must go does not wait for as long as others
+ * come, and room that its pods were to have is theirs.
  */
 function withoutArrivals(around: ProvisioningInput, { cluster, inFlight }: ProvisioningInput): ProvisioningInput {
   const promised = new Set([...inFlight.values()].flatMap(({ pods }) => pods));
@@ -267,8 +278,9 @@ interface Moving {
 }
 
 /**
- * Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. What has come for these very
- * pods keeps none of them back: whichever of them this plan sends there, each has a place that it is let in to.
+ * Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. What has
+ * come for these very pods keeps none of them back: whichever of them this plan sends there, each has a place that it
+ * is let in to.
  */
 function keptForOthers(
   plan: Plan,
@@ -286,7 +298,9 @@ function keptForOthers(
   return new Set(others.map(({ target }) => target.name));
 }
 
-/** The first pool of which more would go than its budgets allow beside those that are going; null when there is none. */
+/**
+ * The first pool of which more would go than its budgets allow beside those that are going; null when there is none.
+ */
 function poolOverBudget(going: ReadonlyArray<JudgedNode>, pools: Pools): string | null {
   const perPool = Map.groupBy(going, ({ nodePool }) => nodePool?.metadata.name ?? '');
   for (const [pool, own] of perPool) {

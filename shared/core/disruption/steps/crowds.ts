@@ -6,8 +6,8 @@ import { spreadPods } from '../../rules/topology-terms.ts';
 import { WAITED_FOR, type DisruptionStep } from '../plan/disruption-plan.ts';
 
 /**
- * Which of its pods the step has as many on one host as on one that goes, and how many: provisioning plans for them with these in
- * `ProvisioningInput.crowds`. By index of shape; none where each finds a place beside the hosts that go.
+ * Which of its pods the step has as many on one host as on one that goes, and how many: provisioning plans for them
+ * with these in `ProvisioningInput.crowds`. By index of shape; none where each finds a place beside the hosts that go.
  */
 export function crowdsIn(
   { reason, remove, moves }: Pick<DisruptionStep, 'reason' | 'remove' | 'moves'>,

@@ -8,7 +8,10 @@ export interface PoolTotals {
   readonly disruption: number;
 }
 
-/** A Balanced pool approves what saves at least half as large a share of its cost as it disrupts of it. Karpenter's k is 2. */
+/**
+ * A Balanced pool approves what saves at least half as large a share of its cost as it disrupts of it. Karpenter's k is
+ * 2.
+ */
 export const LEAST_SCORE = 0.5;
 
 /** The totals of every pool as the arena stands. */

@@ -36,8 +36,9 @@ const REASONS: ReadonlyArray<DisruptionReason> = [
 ];
 
 /**
- * Cuts what goes into steps, each of which keeps the budgets of pools, the rules of pods and what a pool asks of savings. What cannot go
- * yet is put off, as that makes few steps. Where it leads nowhere, all go in the order in which the search took them instead.
+ * Cuts what goes into steps, each of which keeps the budgets of pools, the rules of pods and what a pool asks of
+ * savings. What cannot go yet is put off, as that makes few steps. Where it leads nowhere, all go in the order in which
+ * the search took them instead.
  */
 export function sequence(replay: Replay, pools: Pools): Sequence {
   const few = sequenceBy(replay, pools, false);
@@ -147,7 +148,10 @@ function tryStep(progress: Progress, rules: StepRules, pending: ReadonlyArray<Sl
   return null;
 }
 
-/** All from the first that is wrong; where that is all of them, half: those that came after it may be what is wrong with it. */
+/**
+ * All from the first that is wrong; where that is all of them, half: those that came after it may be what is wrong with
+ * it.
+ */
 function lastOf(batch: ReadonlyArray<Slot>, wrong: ReadonlySet<Slot>): ReadonlySet<Slot> {
   const first = batch.findIndex((slot) => wrong.has(slot));
   return new Set(batch.slice(first > 0 ? first : batch.length >> 1));
@@ -224,8 +228,8 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Slot
 }
 
 /**
- * Of nodes whose pods are where a rule forbids them as long as the nodes are there: those that must stay all the same. The others are
- * waited for; where budgets of pods do not let as many wait, by the pods of one of them.
+ * Of nodes whose pods are where a rule forbids them as long as the nodes are there: those that must stay all the same.
+ * The others are waited for; where budgets of pods do not let as many wait, by the pods of one of them.
  */
 function notAwaited(arena: Arena, batch: ReadonlyArray<Slot>, uneven: ReadonlySet<Slot>): ReadonlySet<Slot> {
   if (uneven.size === 0) return uneven;

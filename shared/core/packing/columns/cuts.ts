@@ -5,8 +5,8 @@ import { knapsackOf } from '../knapsack/knapsack-of.ts';
 import type { Work } from '../problem/work.ts';
 
 /**
- * What every set of nodes that holds all pods must fulfil: of some measure of pods, the sizes' most together at least what
- * all pods have. All whole numbers below 2^53, so checking one is exact.
+ * What every set of nodes that holds all pods must fulfil: of some measure of pods, the sizes' most together at least
+ * what all pods have. All whole numbers below 2^53, so checking one is exact.
  */
 export interface Cut {
   /** Per item, what a pod counts. */
@@ -25,9 +25,9 @@ const QUICK_NODES = 3_000;
 const DEEP_NODES = 10_000;
 
 /**
- * The cut that measures pods by these values, rounded down to whole numbers on a scale that keeps what matters; null for
- * none. Where the values are duals, that is micro-USD per pod, `prices` says that a size is known well enough once it
- * is known not to hold more than it costs.
+ * The cut that measures pods by these values, rounded down to whole numbers on a scale that keeps what matters; null
+ * for none. Where the values are duals, that is micro-USD per pod, `prices` says that a size is known well enough once
+ * it is known not to hold more than it costs.
  */
 export function cutOf(flat: FlatProblem, given: Measure, work: Work): Cut | null {
   const { values, demand, prices } = given;

@@ -55,8 +55,8 @@ const LEAST_GAIN = 1e-6;
 /**
  * Fills sizes by what pods are worth, and adds those fillings to the relaxation, until none is worth more than its size
  * costs. Pods are valued between the duals and the values that gave the best bound so far, which keeps the duals from
- * swinging; where that finds nothing new, by the duals themselves. Every round bounds the cost from below: values scaled
- * until no size is worth more than it costs.
+ * swinging; where that finds nothing new, by the duals themselves. Every round bounds the cost from below: values
+ * scaled until no size is worth more than it costs.
  */
 export function generateColumns(flat: FlatProblem, generation: Generation): Relaxation {
   const { pool, demand, maxRounds, work } = generation;
@@ -95,10 +95,15 @@ function priceAll(
   return { ...priced, patterns: [giftPattern(flat, counts), ...priced.patterns], given: atMost };
 }
 
-/** With more items than this, duals are kept near the guess at first: else the simplex turns in circles around a packing. */
+/**
+ * With more items than this, duals are kept near the guess at first: else the simplex turns in circles around a
+ * packing.
+ */
 const CEILING = 1.25;
 
-/** What a pod left out of the relaxation costs: more than it could with few items, little more than the guess with many. */
+/**
+ * What a pod left out of the relaxation costs: more than it could with few items, little more than the guess with many.
+ */
 function priceCeilings(flat: FlatProblem, { pool, demand, guess }: Generation): Float64Array {
   if (flat.items <= MANY_ITEMS) return demand.map((_, item) => dearest(flat, pool, item));
   return demand.map((_, item) => Math.max(1, at(guess, item) * CEILING));
@@ -118,8 +123,8 @@ function raiseCeilings(master: Master): boolean {
 }
 
 /**
- * The guess is a good start only if it comes with its bound: any other would take its place. Beside gifts it says too much
- * of pods that these hold, so that counting the others alone may bound more.
+ * The guess is a good start only if it comes with its bound: any other would take its place. Beside gifts it says too
+ * much of pods that these hold, so that counting the others alone may bound more.
  */
 function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): BoundAndValues {
   const { pool, demand, guess, gifts } = generation;

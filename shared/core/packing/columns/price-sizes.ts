@@ -6,8 +6,8 @@ import { patternOf, type Pattern } from './patterns.ts';
 import type { Work } from '../problem/work.ts';
 
 /**
- * A filling must promise this much more than its size costs: smaller gains are not worth the search that they take where
- * prices are nearly proportional to sizes. The bound loses as much.
+ * A filling must promise this much more than its size costs: smaller gains are not worth the search that they take
+ * where prices are nearly proportional to sizes. The bound loses as much.
  */
 export const TOLERANCE = 1e-4;
 const STEP = 1e-6;
@@ -42,7 +42,9 @@ export interface Pricing {
   readonly work: Work;
 }
 
-/** The most valuable filling of every size, as far as that is worth more than it costs; `maxNodes` bounds each search. */
+/**
+ * The most valuable filling of every size, as far as that is worth more than it costs; `maxNodes` bounds each search.
+ */
 export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing, maxNodes: number): PricedSizes {
   const patterns: Array<Pattern> = [];
   const open: Array<OpenSize> = [];

@@ -32,8 +32,8 @@ export function construct(flat: FlatProblem, items: ReadonlyArray<PackingItem>, 
 }
 
 /**
- * Buys what `next` names until no pod is left, or it names none; takes the pods out of `left` in place. Along the way it remembers the
- * cheapest point at which one more node could have held all the rest, and ends there if that was best.
+ * Buys what `next` names until no pod is left, or it names none; takes the pods out of `left` in place. Along the way
+ * it remembers the cheapest point at which one more node could have held all the rest, and ends there if that was best.
  */
 export function buyInTurn(flat: FlatProblem, left: Float64Array, next: () => PackedNode | null): Packing {
   const nodes: Array<PackedNode> = [];

@@ -37,8 +37,9 @@ interface Node {
 }
 
 /**
- * Fills all nodes side by side: pods that take most come first, each to the node where it adds least to the strain on its
- * resources. So CPU and memory of every node run out together, and what is left over are the smallest pods, of all ratios.
+ * Fills all nodes side by side: pods that take most come first, each to the node where it adds least to the strain on
+ * its resources. So CPU and memory of every node run out together, and what is left over are the smallest pods, of all
+ * ratios.
  */
 export function fillEvenly(flat: FlatProblem, lots: ReadonlyArray<NodeLot>, fill: EvenFill): EvenFilling {
   const { width, items } = flat;

@@ -1,8 +1,8 @@
 import { at } from '../../quantity/at.ts';
 
 /**
- * A linear program that packs pods where pods and nodes may be cut: the cheapest numbers of nodes such that each
- * size has as much of every resource as what is given to it. A row per size and resource, solved by a simplex that keeps no
+ * A linear program that packs pods where pods and nodes may be cut: the cheapest numbers of nodes such that each size
+ * has as much of every resource as what is given to it. A row per size and resource, solved by a simplex that keeps no
  * row per item: of each item, the size that most is given to stands outside the basis ("home").
  */
 export interface FractionalLp {
@@ -85,7 +85,9 @@ export function startLp({ width, demand, sizes, home }: LpStart): FractionalLp {
   return lp;
 }
 
-/** Another size, on which nothing is yet; the resource with the most `scarcity` is the one that it is short of at first. */
+/**
+ * Another size, on which nothing is yet; the resource with the most `scarcity` is the one that it is short of at first.
+ */
 export function addSize(lp: FractionalLp, size: LpSize, scarcity: Float64Array): void {
   const { width, basis, amounts, inverse } = lp;
   const rows = basis.length;
@@ -204,7 +206,9 @@ function directionOf(lp: FractionalLp, entering: Basic): void {
   }
 }
 
-/** What ends the move of the entering variable: a basic variable that comes to nothing, or what is at an item's home. */
+/**
+ * What ends the move of the entering variable: a basic variable that comes to nothing, or what is at an item's home.
+ */
 type End =
   | { readonly kind: 'basic'; readonly row: number; readonly move: number }
   | { readonly kind: 'home'; readonly item: number; readonly move: number };

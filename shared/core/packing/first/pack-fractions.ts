@@ -7,7 +7,10 @@ import type { Work } from '../problem/work.ts';
 
 /** Pods packed at the least cost where pods and nodes may be cut. */
 export interface FractionalPacking {
-  /** What a pod of each item costs; micro-USD per hour. No size holds more worth than it costs, but for a small tolerance. */
+  /**
+   * What a pod of each item costs; micro-USD per hour. No size holds more worth than it costs, but for a small
+   * tolerance.
+   */
   readonly worth: Float64Array;
   readonly cost: number;
   /** Nodes per size, with fractions. */
@@ -33,8 +36,8 @@ const PIVOTS_PER_ITEM = 10;
 const LOOKED_AT = 60;
 
 /**
- * The cheapest packing with fractions. Each size values resources in its own way there: one price per resource for all sizes
- * says too little where some have much memory and others little. Null where an item fits none of the sizes.
+ * The cheapest packing with fractions. Each size values resources in its own way there: one price per resource for all
+ * sizes says too little where some have much memory and others little. Null where an item fits none of the sizes.
  */
 export function packFractions(flat: FlatProblem, wanted: FractionalDemand): FractionalPacking | null {
   const { demand, work } = wanted;

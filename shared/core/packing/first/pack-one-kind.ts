@@ -6,7 +6,8 @@ import type { Work } from '../problem/work.ts';
 
 /**
  * The cheapest packing there is of pods that are all alike, of equals with small nodes: what so many pods cost at least
- * follows from what fewer cost and one node more. Null where no size holds one, or where that is more work than is left.
+ * follows from what fewer cost and one node more. Null where no size holds one, or where that is more work than is
+ * left.
  */
 export function packOneKind(flat: FlatProblem, count: number, work: Work): Packing | null {
   const sizes = usefulSizes(flat, count);

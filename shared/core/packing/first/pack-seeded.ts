@@ -17,8 +17,8 @@ export interface Seeding {
 }
 
 /**
- * Search nodes for a size: with a tenth of them nodes are left with holes, and fractions of what is packed cost a percent more; with three
- * times as many each packing takes twice as long.
+ * Search nodes for a size: with a tenth of them nodes are left with holes, and fractions of what is packed cost a
+ * percent more; with three times as many each packing takes twice as long.
  */
 const SEARCH_NODES = 4_000;
 /** Operations that a look at a size counts for, per item and resource, beside its search. */
@@ -27,8 +27,9 @@ const WORK_PER_ITEM = 20;
 const STEP = 1e-3;
 
 /**
- * Buys node after node, each for one pod of the item that is worth most of what is left and for what goes best with it, in the size that
- * is worth most per price then. So the pods that are hard to place have their pick of the others. Null where work ends before all are packed, or one of them fits no bin.
+ * Buys node after node, each for one pod of the item that is worth most of what is left and for what goes best with it,
+ * in the size that is worth most per price then. So the pods that are hard to place have their pick of the others. Null
+ * where work ends before all are packed, or one of them fits no bin.
  */
 export function packSeeded(flat: FlatProblem, { demand, worth, work }: Seeding): Packing | null {
   const left = demand.slice();
@@ -57,7 +58,10 @@ interface Filled {
   readonly ratio: number;
 }
 
-/** The node with one pod of the item that is worth most per price, as often as there are pods for it; null when no bin holds one. */
+/**
+ * The node with one pod of the item that is worth most per price, as often as there are pods for it; null when no bin
+ * holds one.
+ */
 function bestAround(run: Run, seed: number): PackedNode | null {
   const { flat, left, reach } = run;
   const open = [...reach.keys()].filter((bin) => flat.admits[bin * flat.items + seed] === 1);
@@ -73,7 +77,9 @@ function bestAround(run: Run, seed: number): PackedNode | null {
   return { bin: cheapest === -1 ? best.bin : cheapest, counts: best.counts, times: timesWithin(best.counts, left) };
 }
 
-/** The size filled around one pod of the item; null when it cannot hold that, or is worth no more per price than `best`. */
+/**
+ * The size filled around one pod of the item; null when it cannot hold that, or is worth no more per price than `best`.
+ */
 function fillAround(
   { flat, worth, work, left, reach }: Run,
   seed: number,

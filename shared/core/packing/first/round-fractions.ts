@@ -32,9 +32,9 @@ const BELOW = 1 - 1e-9;
 const LEAST_PART = 0.01;
 
 /**
- * A packing of many kinds of pods: packs them with fractions, buys the nodes that are whole, fills all of them
- * evenly together with the parts that are not bought, and packs what is left again. Where nothing is whole, it buys a node
- * or gives up the dearest size, whatever leaves the least to pay. Null when that comes to no end.
+ * A packing of many kinds of pods: packs them with fractions, buys the nodes that are whole, fills all of them evenly
+ * together with the parts that are not bought, and packs what is left again. Where nothing is whole, it buys a node or
+ * gives up the dearest size, whatever leaves the least to pay. Null when that comes to no end.
  */
 export function roundFractions(flat: FlatProblem, { demand, steepness, work }: Rounding): Packing | null {
   const run: Run = {
@@ -76,8 +76,8 @@ interface Run {
 }
 
 /**
- * Prices with what is lost on a size because pods are whole: the more, the larger its pods are beside it. Where prices are
- * proportional to sizes it is what tells that large nodes are filled better.
+ * Prices with what is lost on a size because pods are whole: the more, the larger its pods are beside it. Where prices
+ * are proportional to sizes it is what tells that large nodes are filled better.
  */
 function grainyPrices(flat: FlatProblem, demand: Float64Array): Float64Array {
   const { items, prices } = flat;
@@ -142,7 +142,9 @@ function wholeOf({ nodes }: FractionalPacking): Float64Array {
   return nodes.map((amount) => Math.floor(amount + WHOLE));
 }
 
-/** Of buying one node of a size that is needed in part, and of giving up the dearest size, what leaves the least to pay. */
+/**
+ * Of buying one node of a size that is needed in part, and of giving up the dearest size, what leaves the least to pay.
+ */
 function boldest(run: Run, fractional: FractionalPacking): Turn | null {
   const { flat } = run;
   let [best, least]: [Turn | null, number] = [null, Infinity];

@@ -32,9 +32,9 @@ const LEAST_NODES = 50;
 const WORK_PER_ITEM = 8;
 
 /**
- * The most valuable filling of the knapsack, by depth-first search over the items in order of value per multiplier, each
- * from most to none. Branches are cut by the relaxation and by the best value per single resource. Values have to be
- * whole numbers below 2^53 for `atMost` to be exact; else it is a rounding error off.
+ * The most valuable filling of the knapsack, by depth-first search over the items in order of value per multiplier,
+ * each from most to none. Branches are cut by the relaxation and by the best value per single resource. Values have to
+ * be whole numbers below 2^53 for `atMost` to be exact; else it is a rounding error off.
  */
 export function fillBest(knapsack: Knapsack, effort: FillEffort, work: Work): Filling {
   const multipliers = effort.multipliers ?? relaxKnapsack(knapsack);

@@ -23,8 +23,8 @@ const MAX_PIVOTS_PER_ITEM = 4;
 const LEAST_PIVOTS = 20;
 
 /**
- * What a unit of each resource is worth inside the knapsack when pods may be cut: multipliers of its linear relaxation, all
- * at least 0. Any multipliers bound the knapsack (`relaxedValue`); these bound it best.
+ * What a unit of each resource is worth inside the knapsack when pods may be cut: multipliers of its linear relaxation,
+ * all at least 0. Any multipliers bound the knapsack (`relaxedValue`); these bound it best.
  */
 export function relaxKnapsack(knapsack: Knapsack): Float64Array {
   const state = start(knapsack);

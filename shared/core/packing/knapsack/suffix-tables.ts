@@ -5,8 +5,8 @@ import { greatestCommonDivisor } from '../problem/tighten.ts';
 const MAX_CELLS = 2_000;
 
 /**
- * What items from some depth on are worth at most with so much free of one resource, all others priced at multipliers. Whole
- * pods and their limits count along that resource, which the multipliers alone know nothing of.
+ * What items from some depth on are worth at most with so much free of one resource, all others priced at multipliers.
+ * Whole pods and their limits count along that resource, which the multipliers alone know nothing of.
  */
 export interface SuffixTable {
   readonly resource: number;
@@ -79,7 +79,9 @@ function addWithoutEnd(own: Float64Array, next: Float64Array, { gain, size }: Ta
   }
 }
 
-/** Along each run of cells that are `size` apart, the best of the last `limit` + 1, by a queue of those still in reach. */
+/**
+ * Along each run of cells that are `size` apart, the best of the last `limit` + 1, by a queue of those still in reach.
+ */
 function addUpTo(
   own: Float64Array,
   next: Float64Array,

@@ -8,8 +8,8 @@ const MAX_PIVOTS = 400;
 const MISSING = 10;
 
 /**
- * What a unit of each resource is worth when nodes and pods may be cut to any fraction: a master with a row per resource and
- * a column per bin. Doubles: certify before relying on them.
+ * What a unit of each resource is worth when nodes and pods may be cut to any fraction: a master with a row per
+ * resource and a column per bin. Doubles: certify before relying on them.
  */
 function resourcePrices(
   items: ReadonlyArray<PackingItem>,

@@ -2,8 +2,9 @@ import { at } from '../../quantity/at.ts';
 import type { Work } from '../problem/work.ts';
 
 /**
- * A linear program that grows by columns: pay as little as possible so that every row has at least its demand. The first
- * `covering` rows may get more than they ask for, the others must come out exactly, their own variable taking the rest.
+ * A linear program that grows by columns: pay as little as possible so that every row has at least its demand. The
+ * first `covering` rows may get more than they ask for, the others must come out exactly, their own variable taking the
+ * rest.
  */
 export interface Master {
   readonly rows: number;
@@ -35,8 +36,8 @@ const EPSILON = 1e-9;
 const PIVOT = 1e-9;
 const SHIFT = 1e-7;
 /**
- * Rounding errors are looked for after so many pivots. They end the search: in 120 workloads, and in 1,000 pods of 200 kinds, they stay
- * a hundred thousand times below.
+ * Rounding errors are looked for after so many pivots. They end the search: in 120 workloads, and in 1,000 pods of 200
+ * kinds, they stay a hundred thousand times below.
  */
 const CHECK_EVERY = 100;
 const DRIFT = 1e-6;
@@ -64,8 +65,8 @@ export function createMaster(demand: Float64Array, covering: number, ownCost: Fl
 }
 
 /**
- * Pivots until no column lowers the cost. False where work runs out before, or rounding errors have grown; prices and amounts are then
- * those of a solution on the way.
+ * Pivots until no column lowers the cost. False where work runs out before, or rounding errors have grown; prices and
+ * amounts are then those of a solution on the way.
  */
 export function optimize(master: Master, work: Work): boolean {
   const { rows, columns } = master;
@@ -119,7 +120,9 @@ function mostReducing({ columns, covering, duals, ownCost, rows }: Master): numb
   return null;
 }
 
-/** What goes into the reduced cost of a column that costs nothing, so that its rounding errors can be told from a gain. */
+/**
+ * What goes into the reduced cost of a column that costs nothing, so that its rounding errors can be told from a gain.
+ */
 function weightOf(duals: Float64Array, { rows, amounts }: Column): number {
   let weight = 1;
   for (let i = 0; i < rows.length; i++) weight += Math.abs(at(duals, at(rows, i)) * at(amounts, i));

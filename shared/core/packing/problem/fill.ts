@@ -37,7 +37,9 @@ export function flatten({ width, items, bins }: PackingProblem): FlatProblem {
   };
 }
 
-/** How an item is picked while a node fills: by worth per share of what is left, or by how well it matches what is left. */
+/**
+ * How an item is picked while a node fills: by worth per share of what is left, or by how well it matches what is left.
+ */
 export type FillRule = 'worth' | 'shape';
 
 /** Working memory of one fill, reused: what is free on the node, and the pods on it per item. */
@@ -62,7 +64,8 @@ export function fillNode(
   for (let at = 0; at < width; at++) free[at] = usable[bin * width + at] ?? 0;
   counts.fill(0);
   let total = 0;
-  // Each round adds at least one pod of some item or ends the fill; a node holds at most what the resource `pods` allows.
+  // Each round adds at least one pod of some item or ends the fill; a node holds at most what the resource `pods`
+  // allows.
   for (;;) {
     work.left -= 2 * items * width;
     let best = -1;

@@ -3,7 +3,9 @@ import type { PackedNode, Packing, PackingBin, PackingItem, PackingProblem } fro
 
 /** Pods that a rule spreads over domains: one may be assigned to another domain as long as all stays even. */
 export interface SpreadItems {
-  /** Per domain: the item that pods assigned to it are; −1 where none can be. No bin admits the items of two domains. */
+  /**
+   * Per domain: the item that pods assigned to it are; −1 where none can be. No bin admits the items of two domains.
+   */
   readonly items: ReadonlyArray<number>;
   /** Per domain: pods assigned to it. */
   readonly assigned: ReadonlyArray<number>;
@@ -39,8 +41,8 @@ export interface LooseProblem {
 }
 
 /**
- * Lets one pod of each spread loose, to come to any domain that keeps it even; in every turn of another domain, where several
- * have as many.
+ * Lets one pod of each spread loose, to come to any domain that keeps it even; in every turn of another domain, where
+ * several have as many.
  */
 export function letLoose(problem: PackingProblem, spreads: ReadonlyArray<SpreadItems>, turn: number): LooseProblem {
   const { width, items, bins } = problem;

@@ -8,7 +8,10 @@ export interface ProblemPart {
   readonly bins: ReadonlyArray<number>;
 }
 
-/** The problem cut where no bin holds items of both sides, so that each part can be solved alone. Items that fit no bin are in none. */
+/**
+ * The problem cut where no bin holds items of both sides, so that each part can be solved alone. Items that fit no bin
+ * are in none.
+ */
 export function partsOf({ width, items, bins }: PackingProblem): ReadonlyArray<ProblemPart> {
   const parent = Int32Array.from(items, (_, item) => item);
   const held = bins.map((bin) => {

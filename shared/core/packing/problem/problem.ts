@@ -1,8 +1,8 @@
 import { at } from '../../quantity/at.ts';
 
 /**
- * Variable-sized vector bin packing as the packer sees it: pods that are alike are one item with a count, an offering is
- * one bin size that can be bought any number of times. Amounts and prices are integers held in doubles.
+ * Variable-sized vector bin packing as the packer sees it: pods that are alike are one item with a count, an offering
+ * is one bin size that can be bought any number of times. Amounts and prices are integers held in doubles.
  */
 export interface PackingProblem {
   /** Number of resources: the length of every vector here. */
@@ -49,7 +49,9 @@ export function holdsOne(bin: PackingBin, item: PackingItem, index: number): boo
   return true;
 }
 
-/** Indexes of the bins that no other bin makes pointless: one that holds as much of all and admits as much, for no more. */
+/**
+ * Indexes of the bins that no other bin makes pointless: one that holds as much of all and admits as much, for no more.
+ */
 export function undominated(bins: ReadonlyArray<PackingBin>): ReadonlyArray<number> {
   const cheapestFirst = bins.map((_, index) => index).toSorted((a, b) => priceOf(bins, a) - priceOf(bins, b) || a - b);
   const kept: Array<number> = [];

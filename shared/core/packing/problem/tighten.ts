@@ -32,7 +32,9 @@ function lower(amount: number, grid: number, reachable: Int32Array | null): numb
   return (reachable === null ? cell : (reachable[cell] ?? cell)) * grid;
 }
 
-/** Per cell of the grid: the largest cell at or below it that pods can fill exactly. Null when there are too many cells. */
+/**
+ * Per cell of the grid: the largest cell at or below it that pods can fill exactly. Null when there are too many cells.
+ */
 function reachableSums(
   items: ReadonlyArray<Pick<PackingItem, 'count' | 'perNode'>>,
   sizes: ReadonlyArray<number>,

@@ -1,4 +1,7 @@
-/** Operations that may still be done: 5 to 10 ns each. Counted and not timed, so that the same input gives the same plan everywhere. */
+/**
+ * Operations that may still be done: 5 to 10 ns each. Counted and not timed, so that the same input gives the same plan
+ * everywhere.
+ */
 export interface Work {
   left: number;
 }

@@ -12,8 +12,8 @@ export interface GiftedPlan {
 }
 
 /**
- * What new nodes cost at least, when capacity that is there may be filled in any way: by any worth of pods, what all are
- * worth less the most that the gifts can hold. For few new nodes, also by what whole ones can hold of the rest.
+ * What new nodes cost at least, when capacity that is there may be filled in any way: by any worth of pods, what all
+ * are worth less the most that the gifts can hold. For few new nodes, also by what whole ones can hold of the rest.
  */
 export function boundWithGifts(gifted: GiftedProblem, { cost, isFew }: GiftedPlan, work: Work): number {
   const { flat, kinds, demand, values } = withShare(work, 0.6, (own) => relaxWithGifts(gifted, own));

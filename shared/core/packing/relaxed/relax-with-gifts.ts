@@ -93,8 +93,8 @@ function kindsOf(problem: PackingProblem, gifts: GiftedProblem['gifts']): Readon
 }
 
 /**
- * The gift with what as many pods as fit can use at most of each resource: where one pod fits, it does not matter how much
- * more than the largest is free.
+ * The gift with what as many pods as fit can use at most of each resource: where one pod fits, it does not matter how
+ * much more than the largest is free.
  */
 function lowerToFew({ width, items }: PackingProblem, gift: PackingBin): PackingBin {
   const admits = new Uint8Array(items.length);

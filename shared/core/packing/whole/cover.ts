@@ -18,7 +18,10 @@ export interface Cover {
   readonly floor: number;
   /** Can these nodes, per size, hold all pods? */
   readonly canPack: (nodes: Int32Array) => PackIntoResult;
-  /** Whether to look on for a set that can be packed above the first of which that is not known: the bound gains nothing. */
+  /**
+   * Whether to look on for a set that can be packed above the first of which that is not known: the bound gains
+   * nothing.
+   */
   readonly goesOn: boolean;
   readonly work: Work;
 }
@@ -29,7 +32,9 @@ export interface CoverResult {
   readonly found: { readonly cost: number; readonly nodes: ReadonlyArray<PackedNode> } | null;
 }
 
-/** The bound is raised in steps: a search that ends before the last has proved those before it. Shares of what is open. */
+/**
+ * The bound is raised in steps: a search that ends before the last has proved those before it. Shares of what is open.
+ */
 const STEPS = [1 / 64, 1 / 16, 1 / 4, 1];
 const MAX_CUTS = 80;
 /** Sets of more nodes are not looked at: what is asked for is small, and the search is as deep as a set is large. */

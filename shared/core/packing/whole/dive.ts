@@ -27,9 +27,9 @@ const ROUNDS_PER_TURN = 5;
 const TAKEN_TOGETHER = 0.15;
 
 /**
- * A packing from the relaxation: takes what is whole in its solution, relaxes the rest again, rounds some fractions up where
- * nothing is whole, and so on. In every turn the rest is also packed for itself, by the relaxation's values. The best
- * of all those; the incumbent when none is cheaper.
+ * A packing from the relaxation: takes what is whole in its solution, relaxes the rest again, rounds some fractions up
+ * where nothing is whole, and so on. In every turn the rest is also packed for itself, by the relaxation's values. The
+ * best of all those; the incumbent when none is cheaper.
  */
 export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: Relaxation): Packing {
   const left = demand.slice();
@@ -76,7 +76,10 @@ function takeWhole(flat: FlatProblem, relaxation: Relaxation, left: Float64Array
   return taken;
 }
 
-/** Rounds the largest fractions up, those after `turn` of them; after the first, only what is left wholly. False when there are none. */
+/**
+ * Rounds the largest fractions up, those after `turn` of them; after the first, only what is left wholly. False when
+ * there are none.
+ */
 function takeFractions(
   flat: FlatProblem,
   relaxation: Relaxation,
@@ -109,7 +112,10 @@ function solutionOf({ master, patterns }: Relaxation): ReadonlyArray<Amount> {
   return amounts.toSorted((a, b) => b.amount - a.amount || a.pattern.bin - b.pattern.bin);
 }
 
-/** Takes the pattern so often, with fewer pods of an item once few are left; nodes that hold less go on the cheapest size. */
+/**
+ * Takes the pattern so often, with fewer pods of an item once few are left; nodes that hold less go on the cheapest
+ * size.
+ */
 function takePattern(
   flat: FlatProblem,
   { bin, rows, amounts }: Pattern,

@@ -32,7 +32,9 @@ const ROUNDS = 40;
 const DOMAIN_SHARE = 0.15;
 /** Far more than the rounding errors of the linear program. */
 const MARGIN = 1e-6;
-/** Of what the dearest node costs: a pod worth less goes for nothing, since searches would send it away again and again. */
+/**
+ * Of what the dearest node costs: a pod worth less goes for nothing, since searches would send it away again and again.
+ */
 const WORTHLESS = 1e-4;
 /** A pod that no domain takes costs so many times what it is worth. */
 const UNSERVED = 4;
@@ -44,11 +46,12 @@ export interface Interest {
 }
 
 /**
- * What all domains cost at least, each filled with whole nodes for itself. In each, a pod that it need not take may be sent
- * away for a price. Together the domains send away as many pods of an item as they could take at most less those that there
- * are, whatever the assignment; so what a domain with the pods sent away costs at least, times the domains, less the price of all
- * pods sent away, bounds every assignment. That holds for any prices: a linear program over the packings found so far suggests them,
- * and tells what this way could prove at most. Micro-USD per hour; 0 for nothing of interest.
+ * What all domains cost at least, each filled with whole nodes for itself. In each, a pod that it need not take may be
+ * sent away for a price. Together the domains send away as many pods of an item as they could take at most less those
+ * that there are, whatever the assignment; so what a domain with the pods sent away costs at least, times the domains,
+ * less the price of all pods sent away, bounds every assignment. That holds for any prices: a linear program over the
+ * packings found so far suggests them, and tells what this way could prove at most. Micro-USD per hour; 0 for nothing
+ * of interest.
  */
 export function boundInDomains(given: EqualDomains, { above, below }: Interest, work: Work): number {
   const problem = { ...given, bins: usefulBins(joined(given)) };
@@ -96,8 +99,8 @@ interface Domain {
 }
 
 /**
- * One domain that has to take as many pods as it may. Of those that it need not take, each may be sent away: it has a node
- * for itself, at the price. Pods that cost nothing to send away are left out.
+ * One domain that has to take as many pods as it may. Of those that it need not take, each may be sent away: it has a
+ * node for itself, at the price. Pods that cost nothing to send away are left out.
  */
 function oneDomain({ width, items, bins }: EqualDomains, prices: Float64Array): Domain {
   const own = items.flatMap((item, of) => {

@@ -6,7 +6,10 @@ import { packQuickly } from '../whole/pack-into.ts';
 import type { PackedNode, PackingProblem } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
-/** A problem whose pods are assigned to domains, as if a node could be in all of them: what is left is what every assignment has in common. */
+/**
+ * A problem whose pods are assigned to domains, as if a node could be in all of them: what is left is what every
+ * assignment has in common.
+ */
 export interface JoinedProblem {
   readonly problem: PackingProblem;
   /** Per item of the problem with domains: the item that its pods are in this one. */
@@ -24,9 +27,9 @@ export interface JoinedPacking extends AssignedPacking {
 const TURNS = 3;
 
 /**
- * Looks at every set of whole nodes that could hold all pods for less than the start, were it not for domains, the cheapest
- * first; and then for domains in which its nodes hold the pods, with odd ones let loose. Nodes of different domains are told
- * apart only there, so there are far fewer sets than in a search that has a bin per size and domain.
+ * Looks at every set of whole nodes that could hold all pods for less than the start, were it not for domains, the
+ * cheapest first; and then for domains in which its nodes hold the pods, with odd ones let loose. Nodes of different
+ * domains are told apart only there, so there are far fewer sets than in a search that has a bin per size and domain.
  */
 export function packJoined(
   problem: PackingProblem,

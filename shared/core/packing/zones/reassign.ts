@@ -15,8 +15,8 @@ export interface FirstAssignment {
 }
 
 /**
- * Packs all pods again, with one pod of each spread free to come to any domain that keeps it even: where odd pods are matters
- * most where pods are few. Each turn frees pods of other domains; the cheapest packing is kept.
+ * Packs all pods again, with one pod of each spread free to come to any domain that keeps it even: where odd pods are
+ * matters most where pods are few. Each turn frees pods of other domains; the cheapest packing is kept.
  */
 export function reassign(
   problem: PackingProblem,

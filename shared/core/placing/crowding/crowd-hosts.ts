@@ -15,8 +15,8 @@ interface Group {
 }
 
 /**
- * Lets pods be as many on one host as they are on one of those that go, by the pods that are on each. `hosts`: those that stay, as things
- * stand when it is asked. Returns what is undone by `spreadAgain`.
+ * Lets pods be as many on one host as they are on one of those that go, by the pods that are on each. `hosts`: those
+ * that stay, as things stand when it is asked. Returns what is undone by `spreadAgain`.
  */
 export function crowdHosts(
   topology: Topology,
@@ -50,7 +50,10 @@ export function spreadAgain(counters: ReadonlyArray<Counter>): void {
   for (const counter of counters) counter.crowding = null;
 }
 
-/** The same for what the input says of pods that are to be placed: beside the nodes that are there, the claims of this plan are hosts. */
+/**
+ * The same for what the input says of pods that are to be placed: beside the nodes that are there, the claims of this
+ * plan are hosts.
+ */
 export function crowdByInput(workspace: Workspace): void {
   if ((workspace.input.crowds?.size ?? 0) === 0) return;
   const hosts = workspace.nodes.map(({ capacity }) => ({ labels: capacity.labels, taints: capacity.presentTaints }));
@@ -81,7 +84,10 @@ function leastOn(counter: Counter, hosts: Iterable<SeenHost>): number {
   return least;
 }
 
-/** Is every host that got pods within their spreads once all are there, in any order of arrival? One that stays without them makes it uneven. */
+/**
+ * Is every host that got pods within their spreads once all are there, in any order of arrival? One that stays without
+ * them makes it uneven.
+ */
 export function areHostsEven(workspace: Workspace): boolean {
   const { needs } = workspace;
   return [...needs.values()].every((levels) =>
@@ -104,7 +110,10 @@ function mostPlaced({ topology, nodes, claims }: Workspace, counter: Counter): n
   return most;
 }
 
-/** As many on each new host as there would be were all of them to share evenly: where one has none, no other may have many. */
+/**
+ * As many on each new host as there would be were all of them to share evenly: where one has none, no other may have
+ * many.
+ */
 export function evenedCrowds(
   { needs, claims }: Workspace,
   crowds: ReadonlyMap<number, number>,

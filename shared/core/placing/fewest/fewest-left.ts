@@ -14,7 +14,10 @@ import { counts } from '../state/topology.ts';
 import { take, waysFor, type Way } from './ways.ts';
 import { workspaceFor, type CompiledInput, type Workspace } from '../state/workspace.ts';
 
-/** Where pods are when as few are left as were found: by existing node in order, and on claims of pools priced by their limits. */
+/**
+ * Where pods are when as few are left as were found: by existing node in order, and on claims of pools priced by their
+ * limits.
+ */
 export interface FewestLeft {
   readonly onNodes: ReadonlyArray<ReadonlyArray<Pod>>;
   readonly claims: ReadonlyArray<OpenClaim>;
@@ -26,16 +29,18 @@ export interface FewestLeft {
 /** Places are tried so often at most: where more help, few inputs in thousands still gain. */
 const MOST_ATTEMPTS = 256;
 
-/** What it takes to look at all ways to place one pod beside so many existing nodes, claims and pools, in operations. */
+/**
+ * What it takes to look at all ways to place one pod beside so many existing nodes, claims and pools, in operations.
+ */
 const OPERATIONS_PER_WAY = 60;
 
 /** And for each pod to be put in order. */
 const OPERATIONS_PER_POD = 100;
 
 /**
- * Looks for places that leave less than `atMost`, whatever they cost; null when none were found. Pods are placed again and
- * again, in other orders and in other places, those that were left before ahead of others of their priority. Nothing in it
- * depends on prices: a cheaper offering finds the same.
+ * Looks for places that leave less than `atMost`, whatever they cost; null when none were found. Pods are placed again
+ * and again, in other orders and in other places, those that were left before ahead of others of their priority.
+ * Nothing in it depends on prices: a cheaper offering finds the same.
  */
 export function findFewestLeft(compiled: CompiledInput, atMost: LeftByPriority, work: Work): FewestLeft | null {
   const workspace = workspaceFor(pricedByLimits(compiled));

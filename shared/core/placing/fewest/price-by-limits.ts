@@ -10,8 +10,9 @@ const WHOLE_LIMIT = 1_000_000;
 const TOO_MUCH = 1_000 * WHOLE_LIMIT;
 
 /**
- * The same input with other weighedPrices: an offering costs what its size takes of what the pool's limits leave, and nothing
- * where the pool has none. So what is found with it does not depend on what offerings cost. Shunned sizes count as others.
+ * The same input with other weighedPrices: an offering costs what its size takes of what the pool's limits leave, and
+ * nothing where the pool has none. So what is found with it does not depend on what offerings cost. Shunned sizes count
+ * as others.
  */
 export function pricedByLimits(compiled: CompiledInput): CompiledInput {
   return { ...compiled, pools: compiled.pools.map((pool) => pricedPool(pool)) };

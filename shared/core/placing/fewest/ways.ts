@@ -18,8 +18,8 @@ export type Way =
   { readonly kind: 'node'; readonly node: ExistingNode } | { readonly kind: 'claim'; readonly joining: Joining };
 
 /**
- * Every way to place a pod of the need as things are: existing nodes first, then claims, then new ones. A claim whose domain this pod
- * settles is there once for each. Where there is none, those by one of its required terms alone.
+ * Every way to place a pod of the need as things are: existing nodes first, then claims, then new ones. A claim whose
+ * domain this pod settles is there once for each. Where there is none, those by one of its required terms alone.
  */
 export function waysFor(workspace: Workspace, need: Need, mayStart: boolean): ReadonlyArray<Way> {
   const ways = waysBy(workspace, need, mayStart);

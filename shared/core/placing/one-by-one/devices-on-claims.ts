@@ -43,7 +43,9 @@ export function offerOn(state: DeviceState, claim: OpenClaim, pod: Pod): DeviceO
   return among(state, claim, base, open);
 }
 
-/** Leaves in `base` the offerings from which what is held already is reached; false when there are none by the place. */
+/**
+ * Leaves in `base` the offerings from which what is held already is reached; false when there are none by the place.
+ */
 function narrowTo(base: Int32Array, { place, reach, devices }: Holding, claim: OpenClaim): boolean {
   if (place !== null) return place === claim;
   for (const one of [reach, ...devices.map(({ device }) => device.reach)]) {
@@ -119,8 +121,8 @@ function maskOf({ masks }: DeviceState, mask: Int32Array): Int32Array {
 }
 
 /**
- * The offer as far as it takes the same devices of the cluster as it does on `chosen`: whichever offering is launched in the
- * end, others can count on the rest.
+ * The offer as far as it takes the same devices of the cluster as it does on `chosen`: whichever offering is launched
+ * in the end, others can count on the rest.
  */
 export function sameOutside(
   state: DeviceState,
@@ -151,7 +153,9 @@ function outside(allotment: Allotment | undefined): string {
 
 const NOTHING: Allotment = new Map();
 
-/** Gives the devices to the pod's claims on a node to come. `offer` takes the same of the cluster on all its offerings. */
+/**
+ * Gives the devices to the pod's claims on a node to come. `offer` takes the same of the cluster on all its offerings.
+ */
 export function holdOnClaim(state: DeviceState, claim: OpenClaim, pod: Pod, offer: DeviceOffer): void {
   const before = state.variants.get(claim);
   const variants = new Map(

@@ -13,8 +13,8 @@ export interface Joiner {
 }
 
 /**
- * Open claims by what one more pod of a kind would add to their price at least: those that cannot hold it are not in it.
- * Claims are known by their number, their place in the list of open claims, which only grows meanwhile.
+ * Open claims by what one more pod of a kind would add to their price at least: those that cannot hold it are not in
+ * it. Claims are known by their number, their place in the list of open claims, which only grows meanwhile.
  */
 export interface JoinIndex extends Joiner {
   /** What a new claim for such a pod costs at least. */
@@ -26,7 +26,10 @@ export interface JoinIndex extends Joiner {
   bucketOf: Array<Bucket>;
 }
 
-/** The claims of one pool that topology has left the same offerings, so that a rule keeps a pod from all of them or from none. */
+/**
+ * The claims of one pool that topology has left the same offerings, so that a rule keeps a pod from all of them or from
+ * none.
+ */
 export interface Bucket {
   readonly state: PoolState;
   readonly bits: number;

@@ -19,8 +19,8 @@ export function leftByPriority({ shapes }: Pick<Workspace, 'shapes'>, left: Read
 }
 
 /**
- * Below 0 when `a` leaves less than `b`: fewer pods of the highest priority at which they differ. No number of pods makes
- * up for one of a higher priority.
+ * Below 0 when `a` leaves less than `b`: fewer pods of the highest priority at which they differ. No number of pods
+ * makes up for one of a higher priority.
  */
 export function compareLeft(a: LeftByPriority, b: LeftByPriority): number {
   for (let index = 0; index < Math.max(a.length, b.length); index++) {
@@ -34,8 +34,8 @@ export function compareLeft(a: LeftByPriority, b: LeftByPriority): number {
 const NONE = [-Infinity, 0] as const;
 
 /**
- * The shapes whose pods something could hold, were they alone: limits and rules about other pods aside from those of pods
- * that run. No plan without devices places a pod of another shape. `workspace`: nothing is placed yet.
+ * The shapes whose pods something could hold, were they alone: limits and rules about other pods aside from those of
+ * pods that run. No plan without devices places a pod of another shape. `workspace`: nothing is placed yet.
  */
 export function holdableShapes(workspace: Workspace): ReadonlySet<number> {
   return new Set([...workspace.shapes.keys()].filter((shape) => isHoldable(workspace, shape)));

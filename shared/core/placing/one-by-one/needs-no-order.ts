@@ -5,7 +5,9 @@ import { guardFor } from './place.ts';
 import { allowsDomain, allowsHost } from '../state/topology-guard.ts';
 import type { Workspace } from '../state/workspace.ts';
 
-/** What pods of a spread must find where they are when all others are there: themselves included, no more than maxSkew. */
+/**
+ * What pods of a spread must find where they are when all others are there: themselves included, no more than maxSkew.
+ */
 export function lastComers({ needs }: Workspace): ReadonlyArray<Need> {
   return [...needs.values()].flatMap((levels): ReadonlyArray<Need> => {
     const need = levels.at(-1);
@@ -16,8 +18,8 @@ export function lastComers({ needs }: Workspace): ReadonlyArray<Need> {
 }
 
 /**
- * Would every pod with a spread be let in where it is, were it the last to come? kube-scheduler binds in an order of its
- * own: a place that is only right while others are not there yet is one that the pod may never get.
+ * Would every pod with a spread be let in where it is, were it the last to come? kube-scheduler binds in an order of
+ * its own: a place that is only right while others are not there yet is one that the pod may never get.
  */
 export function needsNoOrder(workspace: Workspace, needs: ReadonlyArray<Need>): boolean {
   const { nodes, claims } = workspace;

@@ -11,8 +11,9 @@ import type { Workspace } from '../state/workspace.ts';
 
 /**
  * Places pods of spreads, which nothing could hold so far, by one of their required terms alone; returns what is left.
- * Terms are alternatives: a domain where pools could only serve another term need not have pods before the others get more.
- * As in Karpenter, which tries terms in turn, but after all else and not first, and heeding the nodes that are there.
+ * Terms are alternatives: a domain where pools could only serve another term need not have pods before the others get
+ * more. As in Karpenter, which tries terms in turn, but after all else and not first, and heeding the nodes that are
+ * there.
  */
 export function placeByTerm(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const [able, others] = [new Set<Pod>(), new Set<Pod>()];
@@ -38,8 +39,8 @@ function isNarrowed(need: Need | undefined): boolean {
 }
 
 /**
- * The need as one for each of its required terms, as nodes are now: none where that makes no difference to its spreads. Nodes that
- * the spread looks at count for every term, since kube-scheduler heeds them whatever term they meet.
+ * The need as one for each of its required terms, as nodes are now: none where that makes no difference to its spreads.
+ * Nodes that the spread looks at count for every term, since kube-scheduler heeds them whatever term they meet.
  */
 export function needsByTerm(workspace: Workspace, need: Need): ReadonlyArray<Need> {
   if (!isNarrowed(need)) return [];

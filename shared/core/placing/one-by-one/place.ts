@@ -37,12 +37,15 @@ export function queueFor(workspace: Workspace): Queue {
   return { workspace, indexes: new Map(), changes: [] };
 }
 
-/** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
+/**
+ * Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not
+ * followed.
+ */
 const MAX_ROUNDS = 50;
 
 /**
- * Places pods in order, again and again while that gets any further; returns what is left. `areAlike`: where one pod found
- * no place, the next of its shape finds none while nothing else is placed.
+ * Places pods in order, again and again while that gets any further; returns what is left. `areAlike`: where one pod
+ * found no place, the next of its shape finds none while nothing else is placed.
  */
 export function placeInRounds(
   pods: ReadonlyArray<Pod>,
@@ -68,8 +71,8 @@ export function placeInRounds(
 }
 
 /**
- * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. Preferences
- * are given up one by one, as far as needed.
+ * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it.
+ * Preferences are given up one by one, as far as needed.
  */
 export function place(queue: Queue, pod: Pod, mayStart: boolean): boolean {
   return placeAs(queue, queue.workspace.needs.get(pod.shape) ?? [], pod, mayStart);
@@ -254,8 +257,8 @@ function sameRequests(a: Float64Array, b: Float64Array): boolean {
 }
 
 /**
- * On the heaviest pools that can take the pod, the cheapest. `mayWaive`: a pool waives its minValues before a lighter one
- * is looked at, as in Karpenter.
+ * On the heaviest pools that can take the pod, the cheapest. `mayWaive`: a pool waives its minValues before a lighter
+ * one is looked at, as in Karpenter.
  */
 function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boolean): Joining | null {
   let best: Joining | null = null;

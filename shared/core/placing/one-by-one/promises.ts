@@ -16,9 +16,9 @@ interface KeptPromise {
 }
 
 /**
- * Pods that an earlier plan or kube-scheduler gave a place keep it, so that plans made while nodes start do not chase each
- * other. They were placed together, so they are judged together: a pod loses its place when its room is taken, or when
- * with all others in theirs some rule no longer lets it in. Returns the pods that are not placed.
+ * Pods that an earlier plan or kube-scheduler gave a place keep it, so that plans made while nodes start do not chase
+ * each other. They were placed together, so they are judged together: a pod loses its place when its room is taken, or
+ * when with all others in theirs some rule no longer lets it in. Returns the pods that are not placed.
  */
 export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   if (workspace.nodes.length === 0) return pods;
@@ -58,8 +58,8 @@ function getsDevices({ devices }: Workspace, node: ExistingNode, need: Need, pod
 }
 
 /**
- * Takes the pod off and, if the rules let it back on, puts it back. `settled`: per spread the pods that are certain to be
- * in a domain, those that run and the promised ones judged so far; this pod joins them when it stays.
+ * Takes the pod off and, if the rules let it back on, puts it back. `settled`: per spread the pods that are certain to
+ * be in a domain, those that run and the promised ones judged so far; this pod joins them when it stays.
  */
 function staysAllowed(workspace: Workspace, { pod, need, node }: KeptPromise, settled: SettledCounts): boolean {
   const { topology } = workspace;

@@ -75,7 +75,10 @@ export function compileShape(
   };
 }
 
-/** What needs of a shape have in common with others that have the same options everywhere; without the level's constraints. */
+/**
+ * What needs of a shape have in common with others that have the same options everywhere; without the level's
+ * constraints.
+ */
 export function kindOf({ shape, requests, ports }: CompiledShape): string {
   const { containers: _, initContainers: __, topologySpreadConstraints: ___, affinity: ____, ...rest } = shape.spec;
   const where = rest.volumes === undefined && rest.resourceClaims === undefined ? '' : shape.namespace;
@@ -83,7 +86,8 @@ export function kindOf({ shape, requests, ports }: CompiledShape): string {
 }
 
 /**
- * How a need can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option.
+ * How a need can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one
+ * option.
  * `among`: the bits of the offerings that may be used.
  */
 export function optionsOn(

@@ -94,8 +94,8 @@ export function deviceStateFor(
 }
 
 /**
- * Will Kubernetes release the allocation before the claim's pods are placed? Its users are gone or going; or all of them
- * wait, and no node that it allows is there any more.
+ * Will Kubernetes release the allocation before the claim's pods are placed? Its users are gone or going; or all of
+ * them wait, and no node that it allows is there any more.
  */
 function freeAgain(
   { pods }: Cluster,
@@ -183,7 +183,9 @@ function isUsableOn({ place, reach, devices }: Holding, node: ExistingNode): boo
   return reaches(reach, labels) && devices.every(({ device }) => reaches(device.reach, labels));
 }
 
-/** A node that is not initialized has what its kind publishes: what its drivers have published so far may not be all. */
+/**
+ * A node that is not initialized has what its kind publishes: what its drivers have published so far may not be all.
+ */
 function poolsOn(state: DeviceState, node: ExistingNode): ReadonlyArray<DevicePool> {
   const known = state.devicePools.get(node);
   if (known !== undefined) return known;

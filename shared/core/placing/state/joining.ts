@@ -61,7 +61,10 @@ export function mayMeet(claim: OpenClaim, { need, guard }: Applicant): boolean {
   return !portsConflict(claim.ports, need.shape.ports) && allowsHost(guard, claim);
 }
 
-/** The way by one option, where the claim were of these offerings only; null for none. That `mayMeet` is true is taken for granted. */
+/**
+ * The way by one option, where the claim were of these offerings only; null for none. That `mayMeet` is true is taken
+ * for granted.
+ */
 export function joiningBy(
   claim: OpenClaim,
   { need, guard }: Applicant,
@@ -138,7 +141,9 @@ function settleOpen(
   return narrowed;
 }
 
-/** What an open label may come to be, first what it would be if nothing looked at it: nothing, or the smallest value. */
+/**
+ * What an open label may come to be, first what it would be if nothing looked at it: nothing, or the smallest value.
+ */
 function statesOf(
   rule: LabelRule,
   known: ReadonlyArray<string>,
@@ -188,7 +193,10 @@ function cheapestOffering(
   return best === null ? null : { chosen: best, from: first };
 }
 
-/** The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has none. */
+/**
+ * The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has
+ * none.
+ */
 export function cheapestNow(claim: OpenClaim): SettledOffering | null {
   const { state, offered, bits, load } = claim;
   const loaded = { offered, bits, from: 0, load, more: state.nothing };

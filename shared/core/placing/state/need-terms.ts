@@ -14,7 +14,9 @@ export interface SpreadTerm {
   readonly minDomains: number;
   /** 1 when the pod counts itself. */
   readonly self: 0 | 1;
-  /** Domains that can hold pods and that the pod's own rules on the key allow; empty for hostnames, whose least is 0. */
+  /**
+   * Domains that can hold pods and that the pod's own rules on the key allow; empty for hostnames, whose least is 0.
+   */
   readonly domains: ReadonlyArray<string>;
   /** The same for each of the pod's required terms by itself; all of them where a term says nothing of the key. */
   readonly byTerm: ReadonlyArray<ReadonlyArray<string>>;
@@ -35,7 +37,10 @@ export interface NeedTerms {
   readonly antiAffinity: ReadonlyArray<Counter>;
 }
 
-/** Domains of a key that nodes have or can get, as far as the filter looks at them. `hard`: the spread over them must be met. */
+/**
+ * Domains of a key that nodes have or can get, as far as the filter looks at them. `hard`: the spread over them must be
+ * met.
+ */
 export type DomainSource = (key: string, filter: NodeFilter | null, hard: boolean) => ReadonlyArray<string>;
 
 /** Makes the counters that the constraints of a shape take. */

@@ -6,7 +6,10 @@ import { allowsDomain, allowsHost, type Guard } from './topology-guard.ts';
 import type { Workspace } from './workspace.ts';
 import type { NodeBucket } from './workspace.ts';
 
-/** The first existing node in order that has room for a pod of the need and that the rules let it onto; null where there is none. */
+/**
+ * The first existing node in order that has room for a pod of the need and that the rules let it onto; null where there
+ * is none.
+ */
 export function firstNodeWithRoom(workspace: Workspace, { need, guard }: Applicant): ExistingNode | null {
   const buckets = workspace.roomy.get(need) ?? bucketsFor(workspace, need, guard);
   workspace.roomy.set(need, buckets);

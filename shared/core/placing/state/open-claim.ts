@@ -22,14 +22,16 @@ export interface ChosenOffering {
 }
 
 /**
- * A node this plan will create. What it can still become shrinks with every pod. This file alone changes what it is and keeps
- * the books of that, so that the limits and reservations of its pool always say what is left.
+ * A node this plan will create. What it can still become shrinks with every pod. This file alone changes what it is and
+ * keeps the books of that, so that the limits and reservations of its pool always say what is left.
  */
 export interface OpenClaim {
   readonly state: PoolState;
   /** Its place among the open claims while pods are placed one by one. */
   number: number;
-  /** Per type: the offerings that meet the rules of all its pods, whether they hold them or not. Shared: never changed. */
+  /**
+   * Per type: the offerings that meet the rules of all its pods, whether they hold them or not. Shared: never changed.
+   */
   readonly offered: Int32Array;
   /** The offerings that topology has left of all types. */
   readonly bits: number;
@@ -65,7 +67,10 @@ export function narrow(claim: OpenClaim, narrowing: Narrowing): void {
   Object.assign(claim, narrowing);
 }
 
-/** Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken again. */
+/**
+ * Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken
+ * again.
+ */
 export function settleOn(claim: OpenClaim, { chosen, booked }: SettledOffering): void {
   const { remaining, reservationsLeft } = claim.state;
   if (remaining.size > 0) {
@@ -212,7 +217,10 @@ function valueAt(source: KeySource, { type, bit }: ChosenOffering): string | und
   }
 }
 
-/** Keeps, in place, the claim at the values that it has now for what a pod of the need settles: pods placed later look at them. */
+/**
+ * Keeps, in place, the claim at the values that it has now for what a pod of the need settles: pods placed later look
+ * at them.
+ */
 export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Need): void {
   const { state, chosen } = claim;
   const keys = [...settled, ...filtered];

@@ -6,7 +6,10 @@ import type { PoolState } from '../../offerings/pool-state.ts';
 import type { NeedTerms, SpreadTerm } from './need-terms.ts';
 import type { Counter, Exclusion, NodeFilter } from './topology.ts';
 
-/** How many pods of a filtered counter a claim adds to a domain: unsure while the filter allows only some of its offerings. */
+/**
+ * How many pods of a filtered counter a claim adds to a domain: unsure while the filter allows only some of its
+ * offerings.
+ */
 export type ClaimShare = (
   claim: OpenClaim,
   key: string,
@@ -159,7 +162,9 @@ export function offeringsUnder(guard: Guard, state: PoolState): AllowedOfferings
   return allowed;
 }
 
-/** Pods in the domains of an offering that some rule counts together with this one: the fewer, the better at one price. */
+/**
+ * Pods in the domains of an offering that some rule counts together with this one: the fewer, the better at one price.
+ */
 export function crowdingAt({ rules, share }: Guard, state: PoolState, bit: number): number {
   let crowding = 0;
   for (const key of rules.keys) {

@@ -37,8 +37,8 @@ export interface Counter {
 }
 
 /**
- * A host that goes counts for no spread once it has gone: so many of its pods may share another as shared it, in so far as the hosts that
- * stay are even then.
+ * A host that goes counts for no spread once it has gone: so many of its pods may share another as shared it, in so far
+ * as the hosts that stay are even then.
  */
 export interface Crowding {
   readonly most: number;
@@ -177,7 +177,9 @@ export function filteredKeys(counters: ReadonlyArray<Counter>): ReadonlyArray<st
   return [...keys].toSorted();
 }
 
-/** Counters by a label that a pod must have to be counted, so that a pod is not compared with every selector there is. */
+/**
+ * Counters by a label that a pod must have to be counted, so that a pod is not compared with every selector there is.
+ */
 interface Lookup {
   readonly counters: ByLabel<Counter>;
   readonly exclusions: ByLabel<Exclusion>;
@@ -249,7 +251,9 @@ export function recordOnNode(
   }
 }
 
-/** Notes one pod of a shape on a claim; `domainOf` gives the settled value of a key, or null when it has no such label. */
+/**
+ * Notes one pod of a shape on a claim; `domainOf` gives the settled value of a key, or null when it has no such label.
+ */
 export function recordOnClaim(topology: Topology, index: number, claim: OpenClaim, domainOf: DomainOf): void {
   for (const counter of countersFor(topology, index)) countOnClaim(counter, claim, domainOf, 1);
 }

@@ -35,8 +35,8 @@ import {
 import type { NodeFilter, Topology } from './topology.ts';
 
 /**
- * Existing nodes that may still have room for a need and are alike to its topology rules, hosts aside: one answer is for all of them. In
- * order, by their place among all existing nodes; those found full are dropped for good.
+ * Existing nodes that may still have room for a need and are alike to its topology rules, hosts aside: one answer is
+ * for all of them. In order, by their place among all existing nodes; those found full are dropped for good.
  */
 export interface NodeBucket {
   readonly labels: ExistingNode['capacity']['labels'];
@@ -146,8 +146,9 @@ function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArra
 }
 
 /**
- * The workspace for placing `more` after the pods of `compiled`, which are where they are. Nothing that was placed knows of rules of
- * these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not used any more.
+ * The workspace for placing `more` after the pods of `compiled`, which are where they are. Nothing that was placed
+ * knows of rules of these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not
+ * used any more.
  */
 export function extendWorkspace(before: Workspace, compiled: CompiledInput, more: ReadonlyArray<Pod>): Workspace {
   const { input, pods, existing } = compiled;
@@ -286,7 +287,10 @@ interface WantedDomains {
   readonly named: Iterable<string>;
 }
 
-/** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */
+/**
+ * Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate
+ * them.
+ */
 function domainsOf(
   { pools, existing }: Places,
   { key, withRegional, named }: WantedDomains,

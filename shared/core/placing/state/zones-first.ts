@@ -13,11 +13,13 @@ export type LeveledShape = Pick<Need, 'shape' | 'constraints'>;
 
 /**
  * Which pods keep to zones where machines without one are sold beside machines with one:
- * those that look at zones themselves, and all that could be in one where some pod must be spread over zones. A machine without
- * a zone would be one more zone to kube-scheduler, and mostly of a size that nobody wants for that.
+ * those that look at zones themselves, and all that could be in one where some pod must be spread over zones. A machine
+ * without a zone would be one more zone to kube-scheduler, and mostly of a size that nobody wants for that.
  */
 export interface ZonesFirst {
-  /** Is "no zone" a place that a spread of these pods has to keep even, where zones can be had? `hard`: it must be met. */
+  /**
+   * Is "no zone" a place that a spread of these pods has to keep even, where zones can be had? `hard`: it must be met.
+   */
   readonly countsRegional: (leveled: LeveledShape, hard: boolean) => boolean;
   /** Do pods of the shape get no machine without a zone? `counted`: "no zone" is among the domains of their spread. */
   readonly keepsToZones: (leveled: LeveledShape, counted: boolean) => boolean;

@@ -4,8 +4,8 @@ import { settleOn, offeringsAt, type OpenClaim } from '../state/open-claim.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * Where a claim may be in several zones at one price, the one with the fewest nodes of its pool: price does not care, the
- * next zone outage does. Changes no size, no price and nothing that a pod looks at.
+ * Where a claim may be in several zones at one price, the one with the fewest nodes of its pool: price does not care,
+ * the next zone outage does. Changes no size, no price and nothing that a pod looks at.
  */
 export function balanceZones({ nodes, claims }: Workspace): void {
   const counts = new Map<string, number>();

@@ -13,7 +13,10 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import { counts, countersFor, type Counter } from '../state/topology.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
 
-/** Pods of one need that can be packed together with all others: only resources, node rules and a count per node bind them. */
+/**
+ * Pods of one need that can be packed together with all others: only resources, node rules and a count per node bind
+ * them.
+ */
 export interface BulkGroup {
   readonly need: Need;
   readonly pods: ReadonlyArray<Pod>;
@@ -21,7 +24,10 @@ export interface BulkGroup {
   readonly perNode: number;
   /** The domain these pods were assigned to; null when none of their rules names one. */
   readonly within: { readonly key: string; readonly domain: string } | null;
-  /** The label that rules look at, whose value a node of these pods must have for good, although any will do; null: none. */
+  /**
+   * The label that rules look at, whose value a node of these pods must have for good, although any will do; null:
+   * none.
+   */
   readonly settles: string | null;
   /** How all pods of the spread were assigned; null when that cannot be changed. */
   readonly split: DomainSplit | null;
@@ -53,8 +59,8 @@ export interface BulkRule {
 }
 
 /**
- * The rule by which a shape can be packed in bulk; null when its pods must be placed one by one, because their rules look
- * at pods of other shapes that wait too, or they take labels that pools leave open.
+ * The rule by which a shape can be packed in bulk; null when its pods must be placed one by one, because their rules
+ * look at pods of other shapes that wait too, or they take labels that pools leave open.
  */
 export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
   // A reservation holds a number of nodes, which packing does not count.
@@ -81,7 +87,10 @@ function concernsItselfAlone(workspace: Workspace, { terms, exclusions }: Need, 
   );
 }
 
-/** What its rules say of domains other than hosts; null where that is more than one thing, or cannot be told of offerings. */
+/**
+ * What its rules say of domains other than hosts; null where that is more than one thing, or cannot be told of
+ * offerings.
+ */
 function domainRuleOf(
   { pools }: Workspace,
   { terms, exclusions }: Need,
@@ -110,8 +119,8 @@ export interface RuledPods {
 }
 
 /**
- * Assigns pods to the domains of their rules: spreads to the emptiest as far as maxSkew allows, then, knowing where all others are, those
- * that must be in one, and those of which each has one. What finds no domain is not in any group.
+ * Assigns pods to the domains of their rules: spreads to the emptiest as far as maxSkew allows, then, knowing where all
+ * others are, those that must be in one, and those of which each has one. What finds no domain is not in any group.
  */
 export function assignDomains(workspace: Workspace, all: ReadonlyArray<RuledPods>): ReadonlyArray<BulkGroup> {
   const loads = new Map<string, number>();
@@ -210,7 +219,8 @@ function overDomains(
 }
 
 /**
- * All pods in the domain where such pods are; in none where there are several, or it can hold none. Where there are none yet, in the one of
+ * All pods in the domain where such pods are; in none where there are several, or it can hold none. Where there are
+ * none yet, in the one of
  * `cheapestFirst`: what one workload leaves free there, another can use.
  */
 function inOneDomain(
@@ -227,7 +237,10 @@ function inOneDomain(
   return [{ need, pods, perNode, ...ANYWHERE, within: { key, domain } }];
 }
 
-/** The domains that can hold pods of the need, those that pools of more weight have first, then the cheapest, then the one with most in it. */
+/**
+ * The domains that can hold pods of the need, those that pools of more weight have first, then the cheapest, then the
+ * one with most in it.
+ */
 function cheapestFirst(
   workspace: Workspace,
   { need, perNode }: Pick<BulkRule, 'need' | 'perNode'>,

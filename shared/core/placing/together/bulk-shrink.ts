@@ -9,8 +9,8 @@ import { withinLimits } from '../../offerings/pool-state.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * Makes a claim that pods were taken off, in place, the cheapest size that holds the rest, in the same zone and of the same
- * capacity type. What it needs no more goes back to the limits of its pool, where other pods may want it.
+ * Makes a claim that pods were taken off, in place, the cheapest size that holds the rest, in the same zone and of the
+ * same capacity type. What it needs no more goes back to the limits of its pool, where other pods may want it.
  */
 export function shrinkClaim(workspace: Workspace, claim: OpenClaim, rules: ReadonlyMap<number, BulkRule | null>): void {
   const { state, chosen } = claim;
@@ -25,7 +25,9 @@ export function shrinkClaim(workspace: Workspace, claim: OpenClaim, rules: Reado
   settleOn(claim, { chosen: smaller, booked: capacity });
 }
 
-/** Per type the offerings that meet the rules of the pods that are left and hold them; null when some pod is not packed. */
+/**
+ * Per type the offerings that meet the rules of the pods that are left and hold them; null when some pod is not packed.
+ */
 function offeredNow(
   workspace: Workspace,
   claim: OpenClaim,

@@ -9,7 +9,8 @@ import type { Workspace } from '../state/workspace.ts';
 
 /**
  * Takes pods off claims again where a spread that was assigned evenly did not come out even, because limits stopped the
- * nodes of one domain. Returns the pods taken off; claims left without pods are gone, the others as small as their pods allow.
+ * nodes of one domain. Returns the pods taken off; claims left without pods are gone, the others as small as their pods
+ * allow.
  */
 export function trimUneven(workspace: Workspace, rules: ReadonlyMap<number, BulkRule | null>): ReadonlyArray<Pod> {
   const before = new Map(workspace.claims.map((claim) => [claim, claim.pods.length]));

@@ -127,7 +127,10 @@ interface BinQuestion {
   readonly counts: PriceKind;
 }
 
-/** The pool's sizes for groups that may be on these offerings of it, each as often as offerings serve groups differently. */
+/**
+ * The pool's sizes for groups that may be on these offerings of it, each as often as offerings serve groups
+ * differently.
+ */
 export function binsOf(
   state: PoolState,
   options: ReadonlyArray<Int32Array | null>,
@@ -213,7 +216,10 @@ export function withoutShunned(bins: ReadonlyArray<BulkBin>, groups: number): Re
     .filter(({ admits }) => admits.includes(1));
 }
 
-/** Opens the node's claims with pods from the front of the queues; returns the pods of those that limits or minValues forbid. */
+/**
+ * Opens the node's claims with pods from the front of the queues; returns the pods of those that limits or minValues
+ * forbid.
+ */
 function openAlike(
   workspace: Workspace,
   { state, chosen }: BulkBin,
@@ -248,7 +254,10 @@ function openAlike(
   return left;
 }
 
-/** The offerings of the pool that hold these pods together and meet the rules of all, with what must be settled as the chosen one has it. */
+/**
+ * The offerings of the pool that hold these pods together and meet the rules of all, with what must be settled as the
+ * chosen one has it.
+ */
 function offeredTo(
   workspace: Workspace,
   { state, chosen }: Pick<BulkBin, 'state' | 'chosen'>,

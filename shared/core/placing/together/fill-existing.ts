@@ -23,9 +23,9 @@ const TRIAL_SHARE = 0.08;
 const RELAX_SHARE = 0.12;
 
 /**
- * Puts pods that only resources and node rules bind on existing capacity; returns those that are left. Where not all fit,
- * it matters which stay: those that new nodes hold cheaply. So existing nodes are filled with what would cost most on new nodes,
- * unless the first fit leaves a cheaper rest.
+ * Puts pods that only resources and node rules bind on existing capacity; returns those that are left. Where not all
+ * fit, it matters which stay: those that new nodes hold cheaply. So existing nodes are filled with what would cost most
+ * on new nodes, unless the first fit leaves a cheaper rest.
  */
 export function fillExisting(workspace: Workspace, groups: ReadonlyArray<BulkGroup>, work: Work): ReadonlyArray<Pod> {
   const nodes = workspace.nodes.filter((node) =>
@@ -111,8 +111,8 @@ function addTo(existing: FlatProblem, { bin, item, room, own }: Addition, left: 
 }
 
 /**
- * The placement whose rest costs least on new nodes: the first fit, or filled by what pods are worth there, each item up to
- * any number or up to what a relaxation has on existing nodes.
+ * The placement whose rest costs least on new nodes: the first fit, or filled by what pods are worth there, each item
+ * up to any number or up to what a relaxation has on existing nodes.
  */
 function cheapest(problem: PackingProblem, existing: ReadonlyArray<Gift>, first: Placement, work: Work): Placement {
   const trial = (left: Float64Array): BoundedPacking =>
@@ -140,7 +140,10 @@ function isCheaper(packed: BoundedPacking, than: BoundedPacking): boolean {
   return stranded === before ? packed.cost < than.cost : (stranded ?? 0) < (before ?? 0);
 }
 
-/** Fills existing nodes one after the other, with at most so many pods of each item in all, then with what else still fits. */
+/**
+ * Fills existing nodes one after the other, with at most so many pods of each item in all, then with what else still
+ * fits.
+ */
 function fillByWorth({ free, demand, values }: GiftedRelaxation, allowed: Float64Array, work: Work): Placement {
   const left = Float64Array.from(demand);
   const may = Float64Array.from(allowed);

@@ -6,9 +6,9 @@ import { canHoldMore, mostWith } from './most-in-domain.ts';
 import type { GroupsToPack } from './groups-to-pack.ts';
 
 /**
- * The problem without the domains that pods were assigned to: all pods of a spread are one, on the sizes of all of its domains,
- * and a node holds no more of them than one domain can have. Where nothing else is planned, that is the problem that the
- * bound of the plan is about.
+ * The problem without the domains that pods were assigned to: all pods of a spread are one, on the sizes of all of its
+ * domains, and a node holds no more of them than one domain can have. Where nothing else is planned, that is the
+ * problem that the bound of the plan is about.
  */
 export function joinDomains(given: GroupsToPack): JoinedProblem {
   const { problem } = given;

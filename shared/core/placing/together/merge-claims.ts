@@ -22,9 +22,10 @@ import { areSettledAlike, countElsewhere, lookedAtKeys } from './settled-alike.t
 const MOST_PAIRS = 465;
 
 /**
- * Joins claims, in place, two by two where one node holds the pods of both and counts as no more: each node has daemons of
- * its own, an address, and its time to start. Only claims whose labels that rules about other pods look at stay as they are, so that
- * it is nobody else's concern on which node they are. With all pods placed: what is given back of limits is for nobody.
+ * Joins claims, in place, two by two where one node holds the pods of both and counts as no more: each node has daemons
+ * of its own, an address, and its time to start. Only claims whose labels that rules about other pods look at stay as
+ * they are, so that it is nobody else's concern on which node they are. With all pods placed: what is given back of
+ * limits is for nobody.
  */
 export function mergeClaims(workspace: Workspace): void {
   if (workspace.devices !== null || workspace.claims.length < 2) return;
@@ -71,7 +72,9 @@ function mergeInPool(workspace: Workspace, state: PoolState): void {
 
 type Pair = readonly [OpenClaim, OpenClaim];
 
-/** Joins claims of the one kind with those of the other as long as that can be: takes them from both, and returns them. */
+/**
+ * Joins claims of the one kind with those of the other as long as that can be: takes them from both, and returns them.
+ */
 function joinAll(workspace: Workspace, kind: Kind, other: Kind, keysOf: KeysOfShape): ReadonlyArray<Pair> {
   const joined: Array<Pair> = [];
   for (let pair = pairOf(kind, other); pair !== null; pair = pairOf(kind, other)) {

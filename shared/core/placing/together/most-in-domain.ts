@@ -7,8 +7,8 @@ import { counts, type Counter } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * At most so many pods of the need can be in one domain of its spreads, and so on one node, in any plan that places the pods
- * which this one places: whatever order they come in, a domain is never more than maxSkew above the emptiest.
+ * At most so many pods of the need can be in one domain of its spreads, and so on one node, in any plan that places the
+ * pods which this one places: whatever order they come in, a domain is never more than maxSkew above the emptiest.
  */
 export function mostInDomain(workspace: Workspace, { terms }: Need): number {
   const limiting = terms.spread.filter(
@@ -28,8 +28,8 @@ function mostBySpread(workspace: Workspace, { counter, domains, maxSkew, minDoma
 }
 
 /**
- * Could a node with so much of each resource hold more than `most` pods? Else a limit of so many tells pods apart for nothing.
- * The problem that is packed and the one that the bound is about limit the same pods by it.
+ * Could a node with so much of each resource hold more than `most` pods? Else a limit of so many tells pods apart for
+ * nothing. The problem that is packed and the one that the bound is about limit the same pods by it.
  */
 export function canHoldMore(largest: Float64Array, requests: Float64Array, most: number): boolean {
   return requests.every((request, k) => request * (most + 1) <= at(largest, k));

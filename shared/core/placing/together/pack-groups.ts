@@ -19,14 +19,20 @@ export interface PackedGroups {
   readonly solved: ReadonlyArray<{ readonly problem: PackingProblem; readonly bound: number }>;
 }
 
-/** Up to so many pods it matters where odd ones are assigned, and all of them can be packed together in the work that there is. */
+/**
+ * Up to so many pods it matters where odd ones are assigned, and all of them can be packed together in the work that
+ * there is.
+ */
 const FEW_PODS = 60;
 /** Of the work given, for packing few pods as they were assigned first. */
 const FIRST_SHARE = 0.3;
 /** Of what is left then, for sets of nodes: where they are few, this finds and proves the optimum. */
 const JOINED_SHARE = 0.5;
 
-/** Packs the groups, each domain of a spread for itself; where pods are few, they are assigned and packed once more together. */
+/**
+ * Packs the groups, each domain of a spread for itself; where pods are few, they are assigned and packed once more
+ * together.
+ */
 export function packGroups(given: GroupsToPack, work: Work): PackedGroups {
   const { problem, groups, members } = given;
   const { nonEmpty, items, bins } = withoutEmpty(problem);

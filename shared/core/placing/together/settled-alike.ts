@@ -5,8 +5,9 @@ import { type Counter, countersFor, filteredKeys, settledKeys } from '../state/t
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * The labels by which rules look at pods of the shape, its own rules and those of others: as long as these stay, it concerns nobody on
- * which node the pods are. Null where rules look at hosts, or choose nodes by labels that a size may change.
+ * The labels by which rules look at pods of the shape, its own rules and those of others: as long as these stay, it
+ * concerns nobody on which node the pods are. Null where rules look at hosts, or choose nodes by labels that a size may
+ * change.
  */
 export function lookedAtKeys({ needs, topology }: Workspace, shape: number): ReadonlyArray<string> | null {
   const counters = [...(needs.get(shape) ?? []).flatMap(countersOf), ...countersFor(topology, shape)];

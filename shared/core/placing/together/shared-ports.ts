@@ -12,7 +12,8 @@ interface Taker {
 }
 
 /**
- * Host ports that pods of several shapes take, as resources of which a node has one: of those of one shape a node takes one pod anyway.
+ * Host ports that pods of several shapes take, as resources of which a node has one: of those of one shape a node takes
+ * one pod anyway.
  * `counts`: the ports that count; the others are as if nobody took them.
  */
 export function sharedPorts(
@@ -27,7 +28,10 @@ export function sharedPorts(
   return [...takersOf].flatMap(([port, own]) => (own.length > 1 ? [port] : [])).toSorted(byCodeUnit);
 }
 
-/** Groups that can be packed together with `ports` as resources, and those that take further ones, which must be placed one by one. */
+/**
+ * Groups that can be packed together with `ports` as resources, and those that take further ones, which must be placed
+ * one by one.
+ */
 export function byPorts<T extends Taker>(
   all: ReadonlyArray<T>,
 ): { readonly groups: ReadonlyArray<T>; readonly ports: ReadonlyArray<string>; readonly apart: ReadonlyArray<T> } {
@@ -41,7 +45,10 @@ export function byPorts<T extends Taker>(
   };
 }
 
-/** Items of groups with one of each of `ports` that their pods take. `taker`: of an item; none where what it takes does not count. */
+/**
+ * Items of groups with one of each of `ports` that their pods take. `taker`: of an item; none where what it takes does
+ * not count.
+ */
 export function withPorts(
   items: ReadonlyArray<PackingItem>,
   ports: ReadonlyArray<string>,

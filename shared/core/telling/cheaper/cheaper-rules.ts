@@ -53,7 +53,9 @@ export interface Comparison {
   readonly listing: Listing;
 }
 
-/** The rules in their order: the pods' own, then room, then what is there to be bought, then what looks at other nodes. */
+/**
+ * The rules in their order: the pods' own, then room, then what is there to be bought, then what looks at other nodes.
+ */
 export function cheaperRules(comparison: Comparison): ReadonlyArray<CheaperRule> {
   const tenants = tenantsOf(comparison);
   return [

@@ -19,7 +19,9 @@ export type CheaperExplainer = (claim: OpenClaim) => ReadonlyArray<CheaperOfferi
 /** Groups told per claim: with several pools there may be more. Those of most offerings are told. */
 const MAX_GROUPS = 12;
 
-/** An explainer for claims of the finished workspace. It looks through the catalog once for all claims that are alike. */
+/**
+ * An explainer for claims of the finished workspace. It looks through the catalog once for all claims that are alike.
+ */
 export function cheaperExplainer(workspace: Workspace): CheaperExplainer {
   const listing = listingOf(workspace);
   const known = new Map<string, ReadonlyArray<Group>>();

@@ -4,7 +4,10 @@ import { renderTaint } from '../../rules/taints.ts';
 import type { CheaperReason } from '../../model/cheaper.ts';
 import { renderWanted } from '../reasons/render-left-reason.ts';
 
-/** Why offerings that cost less were ruled out, in words without a full stop. "It" is any of them. `currency`: what prices are in (ISO 4217). */
+/**
+ * Why offerings that cost less were ruled out, in words without a full stop. "It" is any of them. `currency`: what
+ * prices are in (ISO 4217).
+ */
 export function renderCheaper(reason: CheaperReason, currency: string): string {
   // The kind picks the renderer of its own reason, which the compiler does not follow.
   // oxlint-disable-next-line no-unsafe-type-assertion

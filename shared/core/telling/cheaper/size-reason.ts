@@ -7,8 +7,9 @@ import { renderCheaper } from './render-cheaper.ts';
 const LENGTH_MAX = 140;
 
 /**
- * Why the node was planned as this size: what it holds, why the largest group of cheaper offerings was ruled out, and, where there is room
- * for it, what the next best size would cost. At most 140 characters. `currency`: what prices are in (ISO 4217).
+ * Why the node was planned as this size: what it holds, why the largest group of cheaper offerings was ruled out, and,
+ * where there is room for it, what the next best size would cost. At most 140 characters. `currency`: what prices are
+ * in (ISO 4217).
  */
 export function renderSizeReason(
   { pods, offering, cheaper, runnerUp }: Pick<PlannedClaim, 'pods' | 'offering' | 'cheaper' | 'runnerUp'>,

@@ -158,12 +158,17 @@ function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
 
 const NO_RATES = new Float64Array();
 
-/** Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them. */
+/**
+ * Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them.
+ */
 function isBooked({ state, booked }: OpenClaim, type: number): boolean {
   return booked !== null && takesNoMore(state, capacityOf(state.pool, type), booked);
 }
 
-/** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types that the claim lists. */
+/**
+ * The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types that the claim
+ * lists.
+ */
 function requirementsOf(
   { state, open, minValuesRelaxed }: OpenClaim,
   listed: ReadonlyArray<RankedOffering>,

@@ -6,7 +6,9 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import type { OpenClaim } from '../../placing/state/open-claim.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
 
-/** The devices that the plan counts on, by claim. `planned` are the workspace's claims as they were rendered, in order. */
+/**
+ * The devices that the plan counts on, by claim. `planned` are the workspace's claims as they were rendered, in order.
+ */
 export function deviceAssignments(
   { devices, claims }: Workspace,
   planned: ReadonlyArray<PlannedClaim>,

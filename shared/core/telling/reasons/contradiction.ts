@@ -5,8 +5,8 @@ import { intersect, isEmpty, toRule } from '../../rules/label-rule.ts';
 import { hasExpressions } from '../../rules/pod-rules.ts';
 
 /**
- * Requirements on one key that no label meets together: two, where two are enough, else all of that key. Null where there
- * are none.
+ * Requirements on one key that no label meets together: two, where two are enough, else all of that key. Null where
+ * there are none.
  */
 export function contradictionIn(
   requirements: Iterable<SelectorRequirement>,

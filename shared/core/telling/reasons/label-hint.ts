@@ -19,8 +19,8 @@ const MOST_TYPOS = 2;
 const LONGEST_REST = 8;
 
 /**
- * The label that is probably meant by `key`, which nothing has, or null: one of the well-known ones or of `known` that has
- * it as a part, begins it, or differs from it by a letter or two. Karpenter gives the same kind of hint.
+ * The label that is probably meant by `key`, which nothing has, or null: one of the well-known ones or of `known` that
+ * has it as a part, begins it, or differs from it by a letter or two. Karpenter gives the same kind of hint.
  */
 export function labelMeant(key: string, known: ReadonlyArray<string>): string | null {
   const candidates = [...OFTEN_MEANT, ...known.toSorted()];

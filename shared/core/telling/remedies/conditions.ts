@@ -47,7 +47,9 @@ export function poolConditions(state: PoolState, base: Int32Array): ReadonlyArra
     .map(([key, rule]) => ({ of: 'pool', key, rule, met: allowedBy(new Map([[key, rule]]), catalog, base) }));
 }
 
-/** Where a volume is cannot be changed. One that is where no node can be is another reason than those looked for here. */
+/**
+ * Where a volume is cannot be changed. One that is where no node can be is another reason than those looked for here.
+ */
 function nearVolumes(base: Int32Array, { pool }: PoolState, { volumes }: CompiledShape): Int32Array {
   if (volumes.kind === 'problem') return base;
   const near = new Int32Array(base.length);

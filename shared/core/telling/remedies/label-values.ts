@@ -6,8 +6,8 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import type { PoolFacts } from './facts-of-pool.ts';
 
 /**
- * What nodes of these offerings can have for a label: cheapest first, those of shunned sizes last. Not the zone of machines
- * without one: who asks for zones does not mean it.
+ * What nodes of these offerings can have for a label: cheapest first, those of shunned sizes last. Not the zone of
+ * machines without one: who asks for zones does not mean it.
  */
 export function labelValues(facts: PoolFacts, key: string, offered: Int32Array): ReadonlyArray<string> {
   const ranks = facts.state.pool.catalog.marketKeys.has(key)

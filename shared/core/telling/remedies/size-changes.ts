@@ -15,8 +15,8 @@ const DISK = 'ephemeral-storage';
 const LARGEST_DISK_GB = 2048;
 
 /**
- * The ways to make a pod fit `offered`, which meets all else: a larger OS disk where that alone is too small, or requests
- * that are as large as the largest size allows. None where no size has each of them, though not together.
+ * The ways to make a pod fit `offered`, which meets all else: a larger OS disk where that alone is too small, or
+ * requests that are as large as the largest size allows. None where no size has each of them, though not together.
  */
 export function changesOfSize(
   { state, dimensions: { names }, roomOf }: PoolFacts,

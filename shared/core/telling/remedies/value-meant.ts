@@ -4,9 +4,9 @@ import { wordMeant } from '../../../kubernetes/text/word-meant.ts';
 const SHORTEST_MISTYPED = 4;
 
 /**
- * The value that is probably meant by `given`, which no node can have; null for none. Known are other cases (`d` for `D`),
- * what is left out in front (`1` for `westeurope-1`, `D4s_v5` for `Standard_D4s_v5`) or put there (`v5` for `5`), mistyping,
- * and letters behind a family (`NC` for `N`).
+ * The value that is probably meant by `given`, which no node can have; null for none. Known are other cases (`d` for
+ * `D`), what is left out in front (`1` for `westeurope-1`, `D4s_v5` for `Standard_D4s_v5`) or put there (`v5` for `5`),
+ * mistyping, and letters behind a family (`NC` for `N`).
  */
 export function valueMeant(given: string, known: ReadonlyArray<string>): string | null {
   if (given === '' || known.includes(given)) return null;

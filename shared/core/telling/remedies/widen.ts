@@ -14,8 +14,8 @@ export interface LabelValues {
 const LISTED_MAX = 10;
 
 /**
- * A requirement changed as little as lets something in: mistyped values are corrected, else the value available first is let
- * in; where no value of it exists, all that do are listed. Null: it has to go.
+ * A requirement changed as little as lets something in: mistyped values are corrected, else the value available first
+ * is let in; where no value of it exists, all that do are listed. Null: it has to go.
  */
 export function widened(requirement: Requirement, values: LabelValues): Requirement | null {
   const [first] = values.left;

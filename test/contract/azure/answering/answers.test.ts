@@ -12,7 +12,10 @@ const identity = {
   userAssignedIdentities: { [kubeletIdentity(azureDefaults).resourceId]: {} },
 } as const;
 
-/** Machines in every state there is: running with all a node has, failed, evicted, being deleted, and one without a zone. */
+/**
+ * Machines in every state there is: running with all a node has, failed, evicted, being deleted, and one without a
+ * zone.
+ */
 beforeAll(async () => {
   running = await startWithClients({ pageSize: 2 });
   const { compute, azure } = running;

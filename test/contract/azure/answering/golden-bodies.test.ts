@@ -6,7 +6,9 @@ import { recordingAzure } from '../../../../cli/launch/recording-azure.ts';
 import { orderFor, settingsOf, skus } from '../../../kit/azure/orders.ts';
 import { type Launch, launches } from '../../../kit/azure/read.ts';
 
-/** One launch for each body of the provider's: 54 of VMs, 6 of network interfaces, 2 of extensions are in 1,200 rows. */
+/**
+ * One launch for each body of the provider's: 54 of VMs, 6 of network interfaces, 2 of extensions are in 1,200 rows.
+ */
 const distinct = [
   ...new Map(launches().map((row) => [JSON.stringify([row.vm, row.nic, row.extension]), row])).values(),
 ];

@@ -3,9 +3,9 @@ import type { Recorded } from './recorded-exchanges.ts';
 import type { Answered } from './recorded-stage.ts';
 
 /**
- * Everything in which an answer of the double is not the answer of Azure that was recorded, a line each, by the place where it
- * is: what only Azure has, what only the double has, and what both say otherwise. What cannot be the same is not compared:
- * times, ids that are given out, addresses, numbers of requests that are left.
+ * Everything in which an answer of the double is not the answer of Azure that was recorded, a line each, by the place
+ * where it is: what only Azure has, what only the double has, and what both say otherwise. What cannot be the same is
+ * not compared: times, ids that are given out, addresses, numbers of requests that are left.
  */
 export function differencesOf(recorded: Recorded, answered: Answered): ReadonlyArray<string> {
   return [
@@ -98,7 +98,10 @@ function shown(key: string, value: unknown): string {
   return OWN.has(key) ? `(${key})` : (JSON.stringify(value) ?? '');
 }
 
-/** Elements with a name are compared with those of that name; of the others and of those that one side has not, how many. */
+/**
+ * Elements with a name are compared with those of that name; of the others and of those that one side has not, how
+ * many.
+ */
 function compareLists(
   path: string,
   azure: ReadonlyArray<unknown>,

@@ -20,7 +20,10 @@ export interface Recorded {
 
 const folder = join(import.meta.dirname, '../../../fixtures/azure-recordings');
 
-/** All flows by name, each with its parts, each with its exchanges in order. What was reported and not recorded is no flow. */
+/**
+ * All flows by name, each with its parts, each with its exchanges in order. What was reported and not recorded is no
+ * flow.
+ */
 export function readRecordings(): ReadonlyMap<string, ReadonlyArray<ReadonlyArray<Recorded>>> {
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
   const flows = files.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as JsonObject);

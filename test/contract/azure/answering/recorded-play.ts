@@ -4,8 +4,8 @@ import type { Scene } from './recorded-scenes.ts';
 import { setStage } from './recorded-stage.ts';
 
 /**
- * Sends the requests of a part of a recording to a double of its own, in order. The answer is what differs, by label. Before
- * each request all comes to its end, but where Azure was recorded in between.
+ * Sends the requests of a part of a recording to a double of its own, in order. The answer is what differs, by label.
+ * Before each request all comes to its end, but where Azure was recorded in between.
  */
 export async function playRecording(
   exchanges: ReadonlyArray<Recorded>,

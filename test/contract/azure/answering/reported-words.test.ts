@@ -7,8 +7,9 @@ import { readReported } from './recorded-exchanges.ts';
 import type { Exchange } from '../kit/watch-answers.ts';
 
 /**
- * What people pasted of Azure's refusals into issues (test/fixtures/azure-recordings, error-vm-and-nic-reported): whatever the
- * double refuses for the same reason, it refuses in the same words. Throttling is held by throttling.test.ts.
+ * What people pasted of Azure's refusals into issues (test/fixtures/azure-recordings, error-vm-and-nic-reported):
+ * whatever the double refuses for the same reason, it refuses in the same words. Throttling is held by
+ * throttling.test.ts.
  */
 const reported = readReported();
 

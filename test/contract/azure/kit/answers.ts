@@ -10,7 +10,10 @@ export interface Answer {
   readonly text: string;
 }
 
-/** What an answer is of: the type of its resource, a part of it, an operation or an error; null for what no tree describes. */
+/**
+ * What an answer is of: the type of its resource, a part of it, an operation or an error; null for what no tree
+ * describes.
+ */
 export type Kind =
   | 'vm'
   | 'instanceView'
@@ -51,7 +54,9 @@ const checks: Readonly<Record<Kind, Check>> = {
   error: (body) => [...others(body, ['error']), ...errorMisfits(body['error'])],
 };
 
-/** What Azure answers beyond what it documents: recorded of every network interface (test/fixtures/azure-recordings). */
+/**
+ * What Azure answers beyond what it documents: recorded of every network interface (test/fixtures/azure-recordings).
+ */
 const RECORDED = new Set(['kind', 'properties.allowPort25Out']);
 
 function butForRecorded(misfits: ReadonlyArray<Misfit>): ReadonlyArray<Misfit> {

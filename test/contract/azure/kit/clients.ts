@@ -43,7 +43,9 @@ export const patient = { timeout: 20_000, interval: 5 } as const;
 /** Retries are few and quick, so that a test of a refusal does not wait for them. */
 const quickly = { allowInsecureConnection: true, retryOptions: { maxRetries: 2, retryDelayInMs: 5 } } as const;
 
-/** Its answers are held against the property trees. `seen` is told of each exchange, `alter` may change what goes out. */
+/**
+ * Its answers are held against the property trees. `seen` is told of each exchange, `alter` may change what goes out.
+ */
 export function computeClient(endpoint: string, ...watch: Watching): ComputeManagementClient {
   const client = new ComputeManagementClient(credential, subscriptionId, { endpoint, ...quickly });
   return watchAnswers(useLoopback(client), ...watch);

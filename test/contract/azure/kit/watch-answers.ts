@@ -26,8 +26,8 @@ export interface Exchange extends Answer {
 }
 
 /**
- * Lets every answer to a client be held against the property trees: one that does not fit fails the call. `seen` is told
- * of each, and `alter` may change what goes out.
+ * Lets every answer to a client be held against the property trees: one that does not fit fails the call. `seen` is
+ * told of each, and `alter` may change what goes out.
  */
 export function watchAnswers<Client extends Watched>(
   client: Client,

@@ -5,8 +5,9 @@ import { describe } from 'vitest';
 import { holdEvictionRatesContract } from './eviction-rates-contract.ts';
 
 /**
- * The same contract on a real subscription, which it only reads: AZURE_SUBSCRIPTION_ID and NODEWRIGHT_CONTRACT_REGION say which, and
- * the identity needs the role Reader there, or less (see docs/troubleshooting.md). Without them it is skipped.
+ * The same contract on a real subscription, which it only reads: AZURE_SUBSCRIPTION_ID and NODEWRIGHT_CONTRACT_REGION
+ * say which, and the identity needs the role Reader there, or less (see docs/troubleshooting.md). Without them it is
+ * skipped.
  */
 const subscription = process.env['AZURE_SUBSCRIPTION_ID'] ?? '';
 const region = process.env['NODEWRIGHT_CONTRACT_REGION'] ?? '';

@@ -34,7 +34,10 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Boots custom data in a scratch `/opt` and `/var/log` that `prepare` has filled; what cloud-init printed, and a shell's last words. */
+/**
+ * Boots custom data in a scratch `/opt` and `/var/log` that `prepare` has filled; what cloud-init printed, and a
+ * shell's last words.
+ */
 function boot(data: string, prepare: string, look: string): { readonly printed: string; readonly folder: string } {
   const folder = mkdtempSync(join(tmpdir(), 'cloud-init-'));
   folders.push(folder);

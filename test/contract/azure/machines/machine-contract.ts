@@ -17,7 +17,10 @@ export interface Subject {
   readonly close: () => Promise<void>;
 }
 
-/** What VMs and network interfaces do in Azure, as far as Nodewright relies on it: one suite for the double and the real thing. */
+/**
+ * What VMs and network interfaces do in Azure, as far as Nodewright relies on it: one suite for the double and the real
+ * thing.
+ */
 export function holdMachineContract(start: () => Promise<Subject>): void {
   let subject: Subject;
   beforeAll(async () => {

@@ -6,9 +6,9 @@ import { describe } from 'vitest';
 import { holdMachineContract, type Subject } from './machine-contract.ts';
 
 /**
- * The same contract on a real subscription. It makes about a dozen VMs of two vCPUs and removes them; the environment says where:
- * AZURE_SUBSCRIPTION_ID, NODEWRIGHT_CONTRACT_GROUP (an empty resource group), NODEWRIGHT_CONTRACT_REGION (with zones)
- * and NODEWRIGHT_CONTRACT_SUBNET (the id of a subnet in that region). Without them it is skipped.
+ * The same contract on a real subscription. It makes about a dozen VMs of two vCPUs and removes them; the environment
+ * says where: AZURE_SUBSCRIPTION_ID, NODEWRIGHT_CONTRACT_GROUP (an empty resource group), NODEWRIGHT_CONTRACT_REGION
+ * (with zones) and NODEWRIGHT_CONTRACT_SUBNET (the id of a subnet in that region). Without them it is skipped.
  */
 const subscription = process.env['AZURE_SUBSCRIPTION_ID'] ?? '';
 const group = process.env['NODEWRIGHT_CONTRACT_GROUP'] ?? '';

@@ -22,7 +22,10 @@ export function ours(answer: Answer): Answer {
   return tagged(answer, settings.CLUSTER_NAME);
 }
 
-/** Lists that a launch reads first, a NIC that is not there yet, and is at once, and a VM that Azure accepts; as recorded. */
+/**
+ * Lists that a launch reads first, a NIC that is not there yet, and is at once, and a VM that Azure accepts; as
+ * recorded.
+ */
 export const AN_ACCEPTED_LAUNCH: Script = {
   'GET loadBalancers': recorded('load-balancer-list', 0, 0),
   'GET networkSecurityGroups': recorded('security-group-list', 0, 0),

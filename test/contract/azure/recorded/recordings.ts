@@ -52,7 +52,9 @@ export function as(answer: Answer, change: Partial<Answer>): Answer {
   return { ...answer, ...change, headers: { ...answer.headers, ...change.headers } };
 }
 
-/** The same with the tag of `cluster`: what was recorded is of somebody else's, and other than ours we touch nothing. */
+/**
+ * The same with the tag of `cluster`: what was recorded is of somebody else's, and other than ours we touch nothing.
+ */
 export function tagged(answer: Answer, cluster: string): Answer {
   const body = answer.body as object;
   return as(answer, { body: { ...body, tags: { 'karpenter.azure.com_cluster': cluster } } });

@@ -14,8 +14,9 @@ export interface Replay {
 }
 
 /**
- * Serves answers by `METHOD end-of-path`, such as `PUT virtualMachines/*`: the last type in a path, and a star where a name follows.
- * A request that the script does not have is answered with 418, which nothing takes for an answer of Azure's.
+ * Serves answers by `METHOD end-of-path`, such as `PUT virtualMachines/*`: the last type in a path, and a star where a
+ * name follows. A request that the script does not have is answered with 418, which nothing takes for an answer of
+ * Azure's.
  */
 export async function replay(script: Script): Promise<Replay> {
   const asked: Array<string> = [];

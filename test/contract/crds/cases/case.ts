@@ -3,7 +3,9 @@ export interface Case {
   /** The rule, in words; the name of the test. */
   readonly rule: string;
   readonly object: ApiObject;
-  /** `refused` by the API server; `unusable`: stored, and refused by Karpenter, which no API server can see; or `good`. */
+  /**
+   * `refused` by the API server; `unusable`: stored, and refused by Karpenter, which no API server can see; or `good`.
+   */
   readonly outcome: 'good' | 'unusable' | 'refused';
   /** The field that the parser names; null where it is good. */
   readonly path: string | null;

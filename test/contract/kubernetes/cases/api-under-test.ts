@@ -136,7 +136,9 @@ export async function startDouble(): Promise<ApiUnderTest> {
   );
 }
 
-/** Starts etcd and kube-apiserver from KUBEBUILDER_ASSETS; with kube-controller-manager when the cases need its loops. */
+/**
+ * Starts etcd and kube-apiserver from KUBEBUILDER_ASSETS; with kube-controller-manager when the cases need its loops.
+ */
 export async function startReal(assets: string, withControllers: boolean): Promise<ApiUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'nodewright-real-'));
   const plane = await startControlPlane({ assets, folder, with: withControllers ? ['kube-controller-manager'] : [] });

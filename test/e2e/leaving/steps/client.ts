@@ -26,7 +26,9 @@ export function onDouble(mode: Mode): typeof it | typeof it.skip {
 /** Between two looks at what could be removed. */
 export const LOOK_MS = 2_000;
 
-/** In this time a node would be gone for certain, if anything let it: two looks, the wait between them, and the drain. */
+/**
+ * In this time a node would be gone for certain, if anything let it: two looks, the wait between them, and the drain.
+ */
 export const LOOKS_MS = 2 * LOOK_MS + 5_000;
 
 /** Somebody who has a kubeconfig and knows Karpenter: applies objects, and looks at what becomes of them. */
@@ -206,8 +208,8 @@ export function untouched(state: State, names: ReadonlyArray<string>): boolean {
 }
 
 /**
- * How many nodes of the pool were in disruption at the worst moment since then, as Karpenter's suites count it: tainted or being
- * deleted, until their machine is being removed.
+ * How many nodes of the pool were in disruption at the worst moment since then, as Karpenter's suites count it: tainted
+ * or being deleted, until their machine is being removed.
  */
 export function mostLeaving({ nodes, claims }: Client, pool: string, sinceMs: number): number {
   const removing = new Map<string, number>();
@@ -229,7 +231,10 @@ export function mostLeaving({ nodes, claims }: Client, pool: string, sinceMs: nu
   return most;
 }
 
-/** The most claims of the pool that were there at once since then, those that are being deleted left out, which limits do not count. */
+/**
+ * The most claims of the pool that were there at once since then, those that are being deleted left out, which limits
+ * do not count.
+ */
 export function mostClaims({ claims }: Client, pool: string, sinceMs: number): number {
   const there = new Set<string>();
   const changes = claims.versions

@@ -83,7 +83,10 @@ const changes: Readonly<Record<string, Change>> = {
 
 const LABELS = { template: { metadata: { labels: { team: 'red' } } } };
 
-/** That the pool's node has gone for the reason of the change, and that the new one shows it and was ready before a pod left. */
+/**
+ * That the pool's node has gone for the reason of the change, and that the new one shows it and was ready before a pod
+ * left.
+ */
 async function expectSuccessor(
   client: Client,
   {

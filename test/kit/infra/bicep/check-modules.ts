@@ -63,8 +63,9 @@ export function moduleFaults(files: BicepFiles): ReadonlyArray<string> {
 }
 
 /**
- * Parts of a path in the name or scope of what is deployed only where that path is given. Resource Manager may work those out although the
- * condition is false, and an index out of bounds fails the deployment: what is split has to have its parts when the path is empty too.
+ * Parts of a path in the name or scope of what is deployed only where that path is given. Resource Manager may work
+ * those out although the condition is false, and an index out of bounds fails the deployment: what is split has to have
+ * its parts when the path is empty too.
  */
 export function emptyPathFaults(files: BicepFiles): ReadonlyArray<string> {
   return [...files.values()].flatMap((file) =>
@@ -162,7 +163,10 @@ function parameterFaults(
   return [...missing.map(({ name }) => `${at}: ${name} is not given`), ...wrong];
 }
 
-/** Bounds of a parameter that one which is handed on as it is does not keep: the compiler warns of the first, and the second fails as it is deployed. */
+/**
+ * Bounds of a parameter that one which is handed on as it is does not keep: the compiler warns of the first, and the
+ * second fails as it is deployed.
+ */
 function boundFaults(file: BicepFile, node: Node, parameter: Parameter): ReadonlyArray<string> {
   const own = file.parameters.get(node.text);
   if (own === undefined) return [];

@@ -36,7 +36,10 @@ export function azdParameterFaults(files: BicepFiles, text: string): ReadonlyArr
   return [...missing.map(({ name }) => `main.parameters.json: ${name} is missing`), ...wrong];
 }
 
-/** The same of a parameter file of Bicep. The grammar knows no such files: an assignment of a parameter is read as one of a variable. */
+/**
+ * The same of a parameter file of Bicep. The grammar knows no such files: an assignment of a parameter is read as one
+ * of a variable.
+ */
 export function parameterFileFaults(files: BicepFiles, text: string): ReadonlyArray<string> {
   const main = files.get('main.bicep');
   if (main === undefined) return ['there is no main.bicep'];

@@ -56,12 +56,17 @@ function actionsOf(files: BicepFiles, file: BicepFile): ReadonlyArray<string> | 
   return read.flatMap(({ actions }) => actions);
 }
 
-/** The role in the cluster's own groups has what each narrower role has: it stands in their place where nothing is elsewhere. */
+/**
+ * The role in the cluster's own groups has what each narrower role has: it stands in their place where nothing is
+ * elsewhere.
+ */
 const MACHINES = 'modules/access/machine-role.bicep';
 const REGION = 'modules/access/region-role.bicep';
 /** In place of the first for what is in a group of the customer's own: no more than that has. */
 const NARROWER = ['modules/access/subnet-role.bicep'];
-/** The kubelet identity, wherever it is: other identities in the cluster's own groups are not to be given to machines. */
+/**
+ * The kubelet identity, wherever it is: other identities in the cluster's own groups are not to be given to machines.
+ */
 const IDENTITY = 'modules/access/identity-role.bicep';
 const ASSIGN = 'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action';
 /** What is always in a group of the customer's own. */
@@ -69,7 +74,9 @@ const ENCRYPTION = 'modules/access/encryption-role.bicep';
 /** The managed cluster itself, which is in a group of the customer's too. */
 const MAINTENANCE = 'modules/access/maintenance-role.bicep';
 
-/** Actions that a call needs and no role has, and those that no call needs. `needed`: action by the call that needs it. */
+/**
+ * Actions that a call needs and no role has, and those that no call needs. `needed`: action by the call that needs it.
+ */
 export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string>): ReadonlyArray<string> {
   const granted = grantedActions(files);
   const all = new Set([MACHINES, REGION, IDENTITY, ENCRYPTION, MAINTENANCE].flatMap((path) => granted.get(path) ?? []));

@@ -206,7 +206,10 @@ const daemons = [
 
 const shapes: fc.Arbitrary<PodShape> = fc.tuple(podSpecs, labels).map(([podSpec, own]) => shape(podSpec, own));
 
-/** Everything at once: pools with taints, limits and weights, nodes with pods, daemons, and pods with all kinds of rules. */
+/**
+ * Everything at once: pools with taints, limits and weights, nodes with pods, daemons, and pods with all kinds of
+ * rules.
+ */
 export const inputs: fc.Arbitrary<ProvisioningInput> = fc
   .record({
     nodePools: fc.array(pools, { minLength: 1, maxLength: 3 }),

@@ -9,7 +9,10 @@ import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import type { ProvisioningInput } from '../../../../shared/core/model/provisioning-input.ts';
 import { RANK, TIER } from './open-labels.ts';
 
-/** What a node gets for a label that its pool leaves open where nobody names a value: the smallest number that is allowed. */
+/**
+ * What a node gets for a label that its pool leaves open where nobody names a value: the smallest number that is
+ * allowed.
+ */
 const UNNAMED: Readonly<Record<string, ReadonlyArray<string>>> = { [TIER]: ['0'], [RANK]: ['0', '4'] };
 
 /** The values of the label that pods, pools and nodes name, and what it is without. */
@@ -175,7 +178,10 @@ function looksAt(
   return nodeAffinityPolicy === 'Ignore' || spec === undefined || meetsNodeRules(node.labels, spec, node.name);
 }
 
-/** In the emptiest domain: of those that the pod's term in use allows, the ones that pools offer; and all where nodes are. */
+/**
+ * In the emptiest domain: of those that the pod's term in use allows, the ones that pools offer; and all where nodes
+ * are.
+ */
 function leastOf(
   counts: ReadonlyMap<string, number>,
   given: ProvisioningInput,

@@ -127,8 +127,9 @@ const podSpecs: fc.Arbitrary<PodSpec> = fc
   );
 
 /**
- * Pools that leave labels open, minValues, nodes with and without those labels, and pods that ask for them, in several terms too,
- * and spread over zones, capacity types and the labels themselves. Nothing else binds, so that one node more can be judged.
+ * Pools that leave labels open, minValues, nodes with and without those labels, and pods that ask for them, in several
+ * terms too, and spread over zones, capacity types and the labels themselves. Nothing else binds, so that one node more
+ * can be judged.
  */
 export const openLabelInputs: fc.Arbitrary<ProvisioningInput> = fc
   .record({

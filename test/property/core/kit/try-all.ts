@@ -1,8 +1,8 @@
 import type { Port, SmallSize, SmallWorld, Workload } from './small-worlds.ts';
 
 /**
- * Rules and arithmetic by hand, and a search through every plan of a small world. Shares nothing with the planner, so that a mistake there
- * does not hide itself here.
+ * Rules and arithmetic by hand, and a search through every plan of a small world. Shares nothing with the planner, so
+ * that a mistake there does not hide itself here.
  */
 export interface FilledNode {
   readonly zone: number;
@@ -14,7 +14,10 @@ export interface FilledNode {
   readonly counts: ReadonlyArray<number>;
 }
 
-/** What the placed pods break of the world's rules; empty where all is kept. Every node that is there must be among `filled`. */
+/**
+ * What the placed pods break of the world's rules; empty where all is kept. Every node that is there must be among
+ * `filled`.
+ */
 export function breachesOf(world: SmallWorld, filled: ReadonlyArray<FilledNode>): ReadonlyArray<string> {
   const found: Array<string> = [];
   const all = filled.map((one) => ({ ...one, everybody: withRunning(world, one) }));

@@ -110,7 +110,10 @@ interface SpreadCase {
   readonly start: AssignedPacking;
 }
 
-/** An item per app and zone, and each size in every zone; odd pods are all assigned to the first zones that may have them. */
+/**
+ * An item per app and zone, and each size in every zone; odd pods are all assigned to the first zones that may have
+ * them.
+ */
 function assignedEvenly({ zones, apps, sizes }: Draw): SpreadCase {
   const spreads = apps.map(({ before, pods, maxSkew, isEmptiestKnown }, app): SpreadItems => {
     const counts = before.slice(0, zones);

@@ -5,7 +5,10 @@ import { planProvisioning } from '../../../../shared/core/plan-provisioning.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import { input, pool, size } from '../../../kit/core/build.ts';
 
-/** What plans know of nodes, whatever events told it and in whatever order: Karpenter's M01 and M02, which are about its memory. */
+/**
+ * What plans know of nodes, whatever events told it and in whatever order: Karpenter's M01 and M02, which are about its
+ * memory.
+ */
 
 const HOUR = instant(Date.UTC(2026, 10, 21, 1));
 const header = { version: '1.1', takenAtMs: HOUR, source: 'relay' } as const;

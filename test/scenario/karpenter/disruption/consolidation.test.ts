@@ -19,7 +19,9 @@ import {
 const pod = shape(spec('500m', '1Gi'), { app: 'web' });
 const typeKey = 'node.kubernetes.io/instance-type';
 
-/** The larger of two sizes with `cheaper` others below it: sizes of 2 cores, each a little dearer than the one before. */
+/**
+ * The larger of two sizes with `cheaper` others below it: sizes of 2 cores, each a little dearer than the one before.
+ */
 const ladder = (cheaper: number) => [
   ...Array.from({ length: cheaper }, (_, index) => size(`Standard_D2s_v${index + 10}`, 2, 8, 100_000 + index * 400)),
   size('Standard_D8s_v5', 8, 32, 400_000),

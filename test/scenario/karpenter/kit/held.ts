@@ -10,8 +10,9 @@ const QUOTED = /(['`])((?:(?!\1)[^\\\n]|\\.)*)\1/g;
 const NUMBER = /\[([A-Z]\d{2})\]/g;
 
 /**
- * Registers a test for each of Karpenter's scenarios in `numbers`, such as `L12`: it is held by a test whose title has the number in
- * square brackets, or `decision`, the name of a file in `docs/decisions`, has a row about it in its table.
+ * Registers a test for each of Karpenter's scenarios in `numbers`, such as `L12`: it is held by a test whose title has
+ * the number in square brackets, or `decision`, the name of a file in `docs/decisions`, has a row about it in its
+ * table.
  */
 export function heldCases(numbers: ReadonlyArray<string>, decision: string): void {
   const tagged = new Set(titles().flatMap((title) => Array.from(title.matchAll(NUMBER), ([, number]) => number)));

@@ -1,6 +1,8 @@
 import type { Answer, ApiRequest, Transport } from '../../../../shared/adapters/kubernetes/transport.ts';
 
-/** A transport that gives these answers in turn, and what it was asked. One answer too few is an error of the test's. */
+/**
+ * A transport that gives these answers in turn, and what it was asked. One answer too few is an error of the test's.
+ */
 export function scripted(...answers: ReadonlyArray<Answer>): {
   readonly transport: Transport;
   readonly asked: ReadonlyArray<ApiRequest>;

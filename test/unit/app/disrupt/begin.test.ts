@@ -10,7 +10,10 @@ import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
 
-/** A step as a plan of disruption has it, and what provisioning makes of it at that moment. Sizes cost 100,000 (D2) and 400,000 (D8). */
+/**
+ * A step as a plan of disruption has it, and what provisioning makes of it at that moment. Sizes cost 100,000 (D2) and
+ * 400,000 (D8).
+ */
 
 const ZONE = 'westeurope-1';
 const cpu = (amount: string): Fields => ({ spec: { containers: [{ resources: { requests: { cpu: amount } } }] } });

@@ -6,7 +6,9 @@ import { RetryableError } from '../../../../shared/ports/errors.ts';
 import { consolidated } from '../../../kit/app/consolidated.ts';
 import { since, START } from '../../../kit/app/small-cluster.ts';
 
-/** Two empty nodes, `spare` and `third`, which are marked to go; whoever looks again sees the cluster as it was then. */
+/**
+ * Two empty nodes, `spare` and `third`, which are marked to go; whoever looks again sees the cluster as it was then.
+ */
 async function marked() {
   const cluster = consolidated();
   cluster.addReady('third');

@@ -5,7 +5,9 @@ import { createRecentReports } from '../../../../shared/app/ports/recent-reports
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
 
-/** What `kubectl describe` shows about disruption: Karpenter's reasons and texts, once, however often the timer looks. */
+/**
+ * What `kubectl describe` shows about disruption: Karpenter's reasons and texts, once, however often the timer looks.
+ */
 
 type Cluster = ReturnType<typeof consolidated>;
 

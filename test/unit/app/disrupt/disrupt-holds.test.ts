@@ -187,7 +187,10 @@ describe('the breaker of a pool', () => {
     expect(noted?.split(',')).toHaveLength(1);
   });
 
-  /** A step whose replacement Azure has no capacity for: at once, or when it was to make the machine that it had accepted. */
+  /**
+   * A step whose replacement Azure has no capacity for: at once, or when it was to make the machine that it had
+   * accepted.
+   */
   async function refuse(cluster: ReturnType<typeof oversized>, when: 'at once' | 'later'): Promise<void> {
     const { ports, server, outside, clock } = cluster;
     const refusal = { scope: 'size', retryAfterMs: 60_000, reason: 'AllocationFailed', message: 'none left' } as const;

@@ -158,7 +158,10 @@ describe('a node that nobody can delete', () => {
 });
 
 describe('of several nodes', () => {
-  /** `spare` and `third` are empty and marked; what is denied or fails is named by the request's method and the end of its path. */
+  /**
+   * `spare` and `third` are empty and marked; what is denied or fails is named by the request's method and the end of
+   * its path.
+   */
   async function both() {
     const cluster = logging(consolidated());
     cluster.addReady('third');

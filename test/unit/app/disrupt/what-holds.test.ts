@@ -7,7 +7,10 @@ import { emptied } from '../../../kit/app/consolidated.ts';
 const refused = (why: string): Refused => ({ kind: 'refused', why });
 const holds = { kind: 'holds' } as const;
 
-/** What plans without which nodes are made, and what comes of it, when steps with a node among `bad` are refused. Each plan is one step. */
+/**
+ * What plans without which nodes are made, and what comes of it, when steps with a node among `bad` are refused. Each
+ * plan is one step.
+ */
 async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, planMs = 0) {
   const steps: Array<string> = [];
   let nowMs = 1_000_000;
@@ -61,7 +64,10 @@ test('no plan is tried 15 s after the first was refused: in a large cluster each
 });
 
 describe('two nodes that go in one step', () => {
-  /** Each has one small pod on a large node; a small one would do. Nodes of pool `general` must be of one of two sizes at least. */
+  /**
+   * Each has one small pod on a large node; a small one would do. Nodes of pool `general` must be of one of two sizes
+   * at least.
+   */
   function two() {
     const cluster = emptied({ types: 2 });
     const { server } = cluster;

@@ -8,7 +8,10 @@ import type { Decision } from '../../../../shared/ports/store.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
 import { START, decisionOf, since, smallCluster } from '../../../kit/app/small-cluster.ts';
 
-/** What nobody denies and fails all the same, as where a webhook that is called for it does not answer, keeps others waiting for minutes at most. */
+/**
+ * What nobody denies and fails all the same, as where a webhook that is called for it does not answer, keeps others
+ * waiting for minutes at most.
+ */
 
 const MINUTE_MS = 60_000;
 const AHEAD_MS = 24 * 60 * MINUTE_MS;

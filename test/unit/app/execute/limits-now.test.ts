@@ -4,7 +4,9 @@ import type { Decision } from '../../../../shared/ports/store.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { START, decisionOf, smallCluster } from '../../../kit/app/small-cluster.ts';
 
-/** A cluster whose pool has these limits; `carryOut` executes a decision of so many claims of two CPUs and 8 GiB each. */
+/**
+ * A cluster whose pool has these limits; `carryOut` executes a decision of so many claims of two CPUs and 8 GiB each.
+ */
 function limitedTo(limits: Fields, spec: Fields = {}) {
   const cluster = smallCluster();
   const { ports, server } = cluster;

@@ -27,7 +27,9 @@ const early = `preempt by ${iso(START + 30_000)} since ${iso(START + 250)}`;
 const late = `preempt by ${iso(START + 60_000)} since ${iso(START + 9_000)}`;
 const nodeClaims = [claim('a', early), claim('b', late), claim('c', null)];
 
-/** Since when a claim planned for these pods is needed, in milliseconds after the start; null where it replaces nothing. */
+/**
+ * Since when a claim planned for these pods is needed, in milliseconds after the start; null where it replaces nothing.
+ */
 function since(pods: ReadonlyArray<Snapshot['pods'][number]>, ...planned: ReadonlyArray<string>): number | null {
   const references = planned.map((uid) => ({ name: `default/${uid}`, uid }));
   const [stamped] = withNotices({ nodeClaims, pods }, [{ ...plannedClaim(OFFERING), pods: references }]);

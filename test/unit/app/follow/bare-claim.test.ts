@@ -4,7 +4,10 @@ import { follow } from '../../../../shared/app/follow/follow.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { START, since, smallCluster } from '../../../kit/app/small-cluster.ts';
 
-/** A claim that somebody wrote by hand says nothing but its class; its Node and its machine say as little as the API lets them. */
+/**
+ * A claim that somebody wrote by hand says nothing but its class; its Node and its machine say as little as the API
+ * lets them.
+ */
 
 const nodeClassReference = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
 const claim = { kind: 'NodeClaim', name: 'c' } as const;

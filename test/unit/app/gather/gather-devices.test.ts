@@ -6,7 +6,9 @@ import { NO_TEMPLATES, type DeviceTemplates } from '../../../../shared/core/mode
 import { gpus, nodeSlice } from '../../../kit/core/build-devices.ts';
 import { smallCluster } from '../../../kit/app/small-cluster.ts';
 
-/** A cluster whose node publishes a device, where devices are planned with; what was asked for and remembered is told. */
+/**
+ * A cluster whose node publishes a device, where devices are planned with; what was asked for and remembered is told.
+ */
 function withDevices(given: { readonly deviceClass: boolean }) {
   const cluster = smallCluster();
   const { server, ports } = cluster;

@@ -6,7 +6,10 @@ import type { Snapshot } from '../../../../shared/contract/snapshot/parse.ts';
 import { requirement } from '../../../kit/core/build.ts';
 import { smallCluster } from '../../../kit/app/small-cluster.ts';
 
-/** What a plan is made from: the snapshot, with what the scheduler, the overlays, the pools and earlier decisions say about it. */
+/**
+ * What a plan is made from: the snapshot, with what the scheduler, the overlays, the pools and earlier decisions say
+ * about it.
+ */
 
 /** A cluster in which nodes can be had, looked at as `change` makes it. */
 function cluster(...pods: ReadonlyArray<readonly [name: string, cpu: string]>) {

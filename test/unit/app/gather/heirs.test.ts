@@ -16,8 +16,8 @@ const OF_ITS_NODE = { 'topology.kubernetes.io/region': 'westeurope', 'topology.k
 const requests = (cpu: string): Fields => ({ containers: [{ resources: { requests: { cpu, memory: '1Gi' } } }] });
 
 /**
- * A large node with two pods of `shop`, for which a small node would do: it is marked to go, and its replacement has joined. A look is one
- * run of `follow` for that.
+ * A large node with two pods of `shop`, for which a small node would do: it is marked to go, and its replacement has
+ * joined. A look is one run of `follow` for that.
  */
 async function moving() {
   const cluster = emptied({ types: 2 });

@@ -5,7 +5,10 @@ import type { SignalHint } from '../../../../shared/contract/messages/messages.t
 import { begunReplacement } from '../../../kit/app/consolidated.ts';
 import { machine, preemptionOf } from '../../../kit/app/small-cluster.ts';
 
-/** `large` is marked to go and its replacement has failed; `other`, with one pod that fills it, is a machine that can be interrupted. */
+/**
+ * `large` is marked to go and its replacement has failed; `other`, with one pod that fills it, is a machine that can be
+ * interrupted.
+ */
 async function withFailedReplacement() {
   const cluster = await begunReplacement();
   const { server, azure, addReady, addRunning } = cluster;

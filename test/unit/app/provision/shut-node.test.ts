@@ -13,7 +13,10 @@ const labels = {
 const amounts = { cpu: '2', memory: '8Gi', pods: '110' };
 const dedicated = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 
-/** A node that is kept for a pod, which has come, and whose claim has these conditions. Another pod waits, for which there is room: is it let in? */
+/**
+ * A node that is kept for a pod, which has come, and whose claim has these conditions. Another pod waits, for which
+ * there is room: is it let in?
+ */
 async function isLetIn(...types: ReadonlyArray<string>): Promise<boolean> {
   const cluster = smallCluster();
   const { ports, server, clock } = cluster;

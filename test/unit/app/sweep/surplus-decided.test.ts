@@ -6,8 +6,9 @@ const labels = { 'karpenter.sh/nodepool': 'general' };
 const conditions = ['Launched', 'Registered', 'Initialized', 'Ready'].map((type) => since(START, type));
 
 /**
- * A static pool of one node. The snapshot that a sweep has read shows one too many, which has gone since; as the sweep reads the claims anew
- * there is another. Answers whether it stays. `isDecided`: as it was made by a decision, which has been committed and executed meanwhile.
+ * A static pool of one node. The snapshot that a sweep has read shows one too many, which has gone since; as the sweep
+ * reads the claims anew there is another. Answers whether it stays. `isDecided`: as it was made by a decision, which
+ * has been committed and executed meanwhile.
  */
 async function stays({ isDecided }: { readonly isDecided: boolean }): Promise<boolean> {
   const cluster = smallCluster();

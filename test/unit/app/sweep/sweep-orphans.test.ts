@@ -10,7 +10,9 @@ const OLD_MS = 5 * 60_000;
 const vm = vmItem;
 const nic = nicItem;
 
-/** A cluster in which Azure lists `items`, some of them of `claims`; a sweep once machines of the start are old enough. */
+/**
+ * A cluster in which Azure lists `items`, some of them of `claims`; a sweep once machines of the start are old enough.
+ */
 function listing(items: ReadonlyArray<InventoryItem>, claims: ReadonlyArray<string> = []) {
   const cluster = smallCluster();
   const { azure, clock, outside } = cluster;

@@ -4,7 +4,9 @@ import { START, machine, namesIn, since, smallCluster } from '../../../kit/app/s
 
 const STILL_MS = 20_000;
 
-/** A claim `c` with these conditions, and what it has in Azure and in the cluster; a sweep so long after it was made. */
+/**
+ * A claim `c` with these conditions, and what it has in Azure and in the cluster; a sweep so long after it was made.
+ */
 async function swept(
   given: {
     readonly conditions?: ReadonlyArray<object>;

@@ -49,7 +49,9 @@ describe('one command', () => {
 const SPARED =
   /^functionapp list-flex|\/Microsoft\.Web\/sites\/|^https:|kubectl get nodepools --output name; echo|kubectl auth can-i|^role assignment create/;
 
-/** Types the same until it ends well, as its own words say; each time that Azure is at work on it, that ends meanwhile. */
+/**
+ * Types the same until it ends well, as its own words say; each time that Azure is at work on it, that ends meanwhile.
+ */
 async function typeAgain(world: World): Promise<void> {
   if (world.record?.state === 'Running') {
     const early = await type(world, optionsOf());

@@ -38,12 +38,17 @@ function parse<Kind>(definition: KindDefinition, value: unknown, previous: unkno
   throw new ApiValidationError(definition.kind, name, problems);
 }
 
-/** A valid NodePool with its defaults. Throws ApiValidationError; with `previous`, also for changes that are not allowed. */
+/**
+ * A valid NodePool with its defaults. Throws ApiValidationError; with `previous`, also for changes that are not
+ * allowed.
+ */
 export function parseNodePool(value: unknown, previous?: NodePool): NodePool {
   return parse(nodePoolKind, value, previous);
 }
 
-/** A valid NodeClaim with its defaults. Throws ApiValidationError. See `readNodeClaim` for objects from the API server. */
+/**
+ * A valid NodeClaim with its defaults. Throws ApiValidationError. See `readNodeClaim` for objects from the API server.
+ */
 export function parseNodeClaim(value: unknown, previous?: NodeClaim): NodeClaim {
   return parse(nodeClaimKind, value, previous);
 }

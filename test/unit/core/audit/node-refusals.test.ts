@@ -12,7 +12,10 @@ import { daemonSet, node, pods, pool, requirement, shape, spec, zones } from '..
 import { planned as planning } from '../../../kit/core/build-devices.ts';
 import { changed, claimFor, judge, onto, waiting, type Case, type Judged } from './judge.ts';
 
-/** Each plan here is right, and breaks one rule of one node when one thing is changed: the audit says that and nothing else. */
+/**
+ * Each plan here is right, and breaks one rule of one node when one thing is changed: the audit says that and nothing
+ * else.
+ */
 
 const [z1, z2] = zones;
 const [a, b] = [waiting(), waiting(0, 1)];

@@ -5,7 +5,10 @@ import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { node, offering, onDemand, pool, requirement, shape, size, spec, zones } from '../../../kit/core/build.ts';
 import { changed, claimFor, D4, D8, judge, offered, onto, waiting, type Case, type Judged } from './judge.ts';
 
-/** Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing else. */
+/**
+ * Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing
+ * else.
+ */
 
 const [z1, z2] = zones;
 const [a, b] = [waiting(), waiting(0, 1)];

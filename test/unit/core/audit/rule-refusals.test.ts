@@ -18,7 +18,10 @@ import {
 } from '../../../kit/core/build-devices.ts';
 import { changed, claimFor, D4, judge, offered, onto, waiting, type Case, type Judged } from './judge.ts';
 
-/** Each plan here is right, and breaks one rule about others when one thing is changed: the audit says that and nothing else. */
+/**
+ * Each plan here is right, and breaks one rule about others when one thing is changed: the audit says that and nothing
+ * else.
+ */
 
 const [z1, z2] = zones;
 const [a, b] = [waiting(), waiting(0, 1)];

@@ -16,8 +16,8 @@ import {
 } from '../../../kit/core/build-disruption.ts';
 
 /**
- * A node that must go, with pods that spread over hosts, is replaced one for one: it is a host without them for as long as it is there,
- * and counts no more once it has gone. So some of them come then.
+ * A node that must go, with pods that spread over hosts, is replaced one for one: it is a host without them for as long
+ * as it is there, and counts no more once it has gone. So some of them come then.
  */
 
 const drifted: Condition = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };

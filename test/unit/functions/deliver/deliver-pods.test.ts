@@ -7,7 +7,9 @@ import { never } from '../../../kit/app/workers.ts';
 
 const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
 
-/** A worker that provisions; how often it has looked is counted by what it reads, and `fails` are the looks that fail. */
+/**
+ * A worker that provisions; how often it has looked is counted by what it reads, and `fails` are the looks that fail.
+ */
 function worker(...fails: ReadonlyArray<number>) {
   const { ports, sent, outside } = smallCluster();
   const poisoned: Array<unknown> = [];

@@ -217,7 +217,10 @@ describe('the relay', () => {
   });
 });
 
-/** What azd would read in place of `<module>.parameters.json`: the file that it prefers knows no variable of its environment. */
+/**
+ * What azd would read in place of `<module>.parameters.json`: the file that it prefers knows no variable of its
+ * environment.
+ */
 function filesBefore({ infra: { path, module } }: Azd, names: ReadonlyArray<string>): ReadonlyArray<string> {
   return names.filter((name) => name === `${module}.bicepparam`).map((name) => `${path}/${name}`);
 }

@@ -12,7 +12,10 @@ import { evaluate, literalsOf } from '../../../kit/infra/bicep/value.ts';
 
 const APP = 'modules/function-app.bicep';
 
-/** The app's settings as a deployment makes them that says nothing more than it has to; what only Azure knows is `known`. */
+/**
+ * The app's settings as a deployment makes them that says nothing more than it has to; what only Azure knows is
+ * `known`.
+ */
 function settingsOf(texts: Texts): Readonly<Record<string, string>> {
   const files = parseAll(texts);
   const file = files.get(APP);
@@ -21,7 +24,8 @@ function settingsOf(texts: Texts): Readonly<Record<string, string>> {
   if (file === undefined || properties === undefined) throw new Error(`${APP} sets nothing`);
   return Object.fromEntries(
     [...propertiesOf(properties)].map(([name, node]) => {
-      // A parameter has the default that main.bicep gives it. Of `settings.?X ?? default` the last is what is left when nothing is said.
+      // A parameter has the default that main.bicep gives it. Of `settings.?X ?? default` the last is what is left when
+      // nothing is said.
       const given = main?.parameters.get(node.text)?.defaultValue;
       const value =
         main === undefined || given === undefined || given === null

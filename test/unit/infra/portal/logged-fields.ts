@@ -1,6 +1,9 @@
 import { sources } from './recorded.ts';
 
-/** What is spread into a line, by the name of what is spread: the fields of `shared/app/facts/claim-facts.ts`, and of an offering. */
+/**
+ * What is spread into a line, by the name of what is spread: the fields of `shared/app/facts/claim-facts.ts`, and of an
+ * offering.
+ */
 const spreads: Readonly<Record<string, ReadonlyArray<string>>> = {
   claimFacts: ['claim', 'nodePool', 'decision'],
   machineFacts: ['instanceType', 'zone', 'capacityType'],
@@ -9,7 +12,10 @@ const spreads: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 const CALL = /\blog(?:To\(context\))?\((?:\w+ \? '([a-z-]+)' : )?'([a-z-]+)', \{/g;
 
-/** The fields that the code gives each event where it logs them one by one; not of `signal`, whose are put together. Throws for a spread that nobody has described. */
+/**
+ * The fields that the code gives each event where it logs them one by one; not of `signal`, whose are put together.
+ * Throws for a spread that nobody has described.
+ */
 export function loggedFields(texts: ReadonlyArray<string> = sources): ReadonlyMap<string, ReadonlySet<string>> {
   const found = texts.flatMap((text) =>
     [...text.matchAll(CALL)].flatMap((match) => {

@@ -20,7 +20,10 @@ const recordings = 'test/unit/infra/portal/recorded';
 
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** Facts of the lines that the product has logged in the sandbox, by event. `test/e2e/reading/record-portal.ts` made them. */
+/**
+ * Facts of the lines that the product has logged in the sandbox, by event. `test/e2e/reading/record-portal.ts` made
+ * them.
+ */
 export const recordedLines: ReadonlyMap<string, ReadonlyArray<Facts>> = Map.groupBy(
   read(`${recordings}/lines.jsonl`)
     .trimEnd()

@@ -3,7 +3,9 @@ import { feedTiming, startFeed, type Feed, type FeedState } from '../../../../re
 import type { KubeAnswer, KubeClient, KubeStream } from '../../../../relay/kube/kube-client.ts';
 import type { WatchedResource } from '../../../../relay/watch/resources.ts';
 
-/** What a feed asks for, counts and tells, without a connection. What servers may do to it is in test/contract/relay. */
+/**
+ * What a feed asks for, counts and tells, without a connection. What servers may do to it is in test/contract/relay.
+ */
 
 const claims: WatchedResource = { resource: 'nodeclaims', group: '/apis/karpenter.sh/v1', isCustom: true };
 
@@ -30,7 +32,10 @@ const added = (name: string, resourceVersion: string) => ({
   object: { metadata: { name, resourceVersion } },
 });
 
-/** Runs a feed until it has had all answers of the script, and has asked for one more. `installed`: the table of contents. */
+/**
+ * Runs a feed until it has had all answers of the script, and has asked for one more. `installed`: the table of
+ * contents.
+ */
 async function run(
   script: ReadonlyArray<KubeStream>,
   {

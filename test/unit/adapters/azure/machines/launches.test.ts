@@ -31,8 +31,8 @@ function newConfigFor(launch: Launch): NodeConfig {
 }
 
 /**
- * Where we differ from the provider on purpose: `docs/bootstrap.md` has the reasons. Each takes our value to the provider's, so that a
- * row is compared whole.
+ * Where we differ from the provider on purpose: `docs/bootstrap.md` has the reasons. Each takes our value to the
+ * provider's, so that a row is compared whole.
  */
 const FLAGS: Readonly<Record<string, (ours: string) => string>> = {
   '--eviction-hard': (ours) => ours.replace(',nodefs.available<10%,nodefs.inodesFree<5%', ''),

@@ -11,7 +11,10 @@ const BAKE = 'nodewright.dev/bake-time';
 const HALTED = 'nodewright.dev/rollout-halted';
 const at = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
 
-/** Three full nodes behind a new image, found so at the start, in a pool whose canaries bake for half an hour unless it says else. */
+/**
+ * Three full nodes behind a new image, found so at the start, in a pool whose canaries bake for half an hour unless it
+ * says else.
+ */
 function behind(given: { readonly bake?: string | null; readonly reason?: string } = {}) {
   const cluster = consolidated();
   const { server, ports } = cluster;
@@ -244,7 +247,10 @@ describe('a canary that was decided on', () => {
     expect(marked()).toEqual([]);
   });
 
-  /** What is halted when the canary's replacement has been launched and is gone before its time, having said so of itself. */
+  /**
+   * What is halted when the canary's replacement has been launched and is gone before its time, having said so of
+   * itself.
+   */
   async function haltedBy(metadata: Fields): Promise<unknown> {
     const { ports, server, replacement, clock, halted, launch } = await decided();
     launch();

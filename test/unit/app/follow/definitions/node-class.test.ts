@@ -207,7 +207,9 @@ describe('a class', () => {
 });
 
 describe('a class that another version of us has stamped', () => {
-  /** The class with an old stamp, a claim of it that is as it should be, one that has drifted and one of another class. */
+  /**
+   * The class with an old stamp, a claim of it that is as it should be, one that has drifted and one of another class.
+   */
   async function stamped() {
     const cluster = judging();
     const annotations = { [hashKey]: 'old', [versionKey]: 'v0' };

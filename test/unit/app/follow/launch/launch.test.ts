@@ -14,7 +14,9 @@ const types = [
   size('Standard_E2_v5', 2, 16, 130_000),
 ];
 
-/** Follows a claim of pool `general` that Azure refuses whatever it asks for; the sizes that were asked for, each once. */
+/**
+ * Follows a claim of pool `general` that Azure refuses whatever it asks for; the sizes that were asked for, each once.
+ */
 async function sizesTried(given: NodeClaim, limits: Readonly<Record<string, string>>): Promise<ReadonlyArray<string>> {
   const orders: Array<LaunchOrder> = [];
   const bodies = new Map<string, object>([

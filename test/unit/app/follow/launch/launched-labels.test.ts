@@ -25,7 +25,9 @@ const D2_LABELS = {
   'karpenter.sh/capacity-type': 'on-demand',
 };
 
-/** The claim `c` of a decision that was carried out, planned as a D2 in zone 1; `own`: labels that its pool gives it. */
+/**
+ * The claim `c` of a decision that was carried out, planned as a D2 in zone 1; `own`: labels that its pool gives it.
+ */
 async function planned(own: Readonly<Record<string, string>> = {}) {
   const cluster = smallCluster();
   const { ports, outside, server, trace } = cluster;

@@ -27,7 +27,9 @@ import {
 } from '../../../../kit/core/build-devices.ts';
 import { claimFor, D4, D8, judge, offered, onto, waiting, type Judged } from '../judge.ts';
 
-/** Whose devices are taken already, which of them a machine reaches, and what one will publish that is not there yet. */
+/**
+ * Whose devices are taken already, which of them a machine reaches, and what one will publish that is not there yet.
+ */
 
 const [z1, z2] = zones;
 const a = waiting();

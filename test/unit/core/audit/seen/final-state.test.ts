@@ -4,7 +4,9 @@ import { labelKey } from '../../../../../shared/kubernetes/labels.ts';
 import { node, pool, requirement, shape, size, spec, zones } from '../../../../kit/core/build.ts';
 import { claimFor, D4, judge, onto, waiting, type Judged } from '../judge.ts';
 
-/** What the audit takes a node to be once the plan is executed: of what the node says, its claim, its pool and its size. */
+/**
+ * What the audit takes a node to be once the plan is executed: of what the node says, its claim, its pool and its size.
+ */
 
 const [z1, z2] = zones;
 const [a, b] = [waiting(), waiting(0, 1)];

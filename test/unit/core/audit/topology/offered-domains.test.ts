@@ -4,7 +4,10 @@ import { labelKey } from '../../../../../shared/kubernetes/labels.ts';
 import { node, offering, onDemand, pool, requirement, shape, spec, zones } from '../../../../kit/core/build.ts';
 import { D4, judge, onto, waiting, type Judged } from '../judge.ts';
 
-/** A spread counts domains without any node that pools could open. Two pods go to the one node there is: uneven only if there are such. */
+/**
+ * A spread counts domains without any node that pools could open. Two pods go to the one node there is: uneven only if
+ * there are such.
+ */
 
 const [z1, z2] = zones;
 const pods = [waiting(), waiting(0, 1)];

@@ -13,8 +13,8 @@ import type { ProvisioningInput } from '../../../../../shared/core/model/provisi
 import { input, node, pool, shape, size, spec, zones } from '../../../../kit/core/build.ts';
 
 /**
- * What the audit says of pods that are put on nodes by hand. It reads the final state once, by shape, by label, by domain
- * and by what constraints see; each rule here is one that a wrong reading would break.
+ * What the audit says of pods that are put on nodes by hand. It reads the final state once, by shape, by label, by
+ * domain and by what constraints see; each rule here is one that a wrong reading would break.
  */
 
 const ZONE = 'topology.kubernetes.io/zone';

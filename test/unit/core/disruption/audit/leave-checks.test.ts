@@ -17,8 +17,8 @@ import {
 } from '../../../../kit/core/build-disruption.ts';
 
 /**
- * A plan is made for a cluster and audited against another, in which the rule under test forbids it: so that the audit is seen to know
- * by itself what the planner knows.
+ * A plan is made for a cluster and audited against another, in which the rule under test forbids it: so that the audit
+ * is seen to know by itself what the planner knows.
  */
 const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
 const DELETED = { deletionTimestamp: '1970-01-02T11:00:00Z' };

@@ -13,7 +13,10 @@ import { instant, microUsdPerHour } from '../../../../../shared/core/quantity/un
 import { offering, onDemand, pods, requirement, shape, size, spec } from '../../../../kit/core/build.ts';
 import { disruptable, disruptionInput, machine, NOW, on } from '../../../../kit/core/build-disruption.ts';
 
-/** Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing else. */
+/**
+ * Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing
+ * else.
+ */
 
 const COST = 'controller.kubernetes.io/pod-deletion-cost';
 

@@ -13,7 +13,10 @@ import {
   type Machine,
 } from '../../../../kit/core/build-disruption.ts';
 
-/** What must go has pods that rules about other pods, or what they prefer, leave one place only: a new node of the right kind. */
+/**
+ * What must go has pods that rules about other pods, or what they prefer, leave one place only: a new node of the right
+ * kind.
+ */
 
 const since = '1970-01-02T00:00:00Z';
 const drifted: Condition = { type: 'Drifted', status: 'True', lastTransitionTime: since };

@@ -38,7 +38,10 @@ const ENDINGS: ReadonlyArray<readonly [RegExp, unknown]> = [
   [/^cause$/, 'deleted'],
 ];
 
-/** Facts as long as a cluster with long names and many pods makes them. `said`: whether somebody else's words are among them. */
+/**
+ * Facts as long as a cluster with long names and many pods makes them. `said`: whether somebody else's words are among
+ * them.
+ */
 function longest(event: string, fields: ReadonlyArray<string>, said = SENTENCE.repeat(6)): AppEvent {
   const pods = Array.from({ length: 30 }, (_, index) => `default/inflate-fkmgkjmjmg-${String(index).padStart(5, 'p')}`);
   const facts = fields.map((field) => {
