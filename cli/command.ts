@@ -2,7 +2,7 @@ import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
 import { wordMeant } from '../shared/kubernetes/text/word-meant.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
-import { type DeployOptions, deployUsageOf, parseDeploy } from './deploy/deploy-options.ts';
+import { type DeployOptions, deployUsageOf, isDeployCommand, parseDeploy } from './deploy/deploy-options.ts';
 import { wrongArgument as wrong } from './wrong-input.ts';
 
 /** What `nodewright plan` was asked for. */
@@ -74,7 +74,8 @@ export type Command =
 export const usage = `nodewright: node provisioning for AKS
 
 Usage:
-  nodewright deploy --cluster ID     Deploy it for a cluster, or upgrade it
+  nodewright deploy --cluster ID     Deploy it for a cluster
+  nodewright upgrade --cluster ID    Bring this version to where it is deployed
   nodewright status --cluster ID     Show whether it works
   nodewright uninstall --cluster ID  Remove it
   nodewright plan -f FILE            Plan nodes for the pods in manifests
@@ -196,7 +197,17 @@ Examples:
   az aks nodepool list --resource-group GROUP --cluster-name CLUSTER -o json | nodewright convert -f - --region westeurope
 `;
 
-const COMMANDS = ['deploy', 'status', 'uninstall', 'plan', 'disrupt', 'convert', 'launch', 'version'] as const;
+const COMMANDS = [
+  'deploy',
+  'upgrade',
+  'status',
+  'uninstall',
+  'plan',
+  'disrupt',
+  'convert',
+  'launch',
+  'version',
+] as const;
 
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
@@ -205,14 +216,13 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
   if (name === 'plan' || name === 'disrupt' || name === 'launch' || name === 'convert') return parseOptions(name, rest);
-  if (name === 'deploy' || name === 'status' || name === 'uninstall') {
+  if (isDeployCommand(name)) {
     return parseDeploy(name, rest) ?? { kind: 'help', text: usageOf(name) };
   }
   return refuse(name);
 }
 
 function refuse(name: string): never {
-  if (name === 'upgrade') throw wrong(name, 'is not a command', 'nodewright deploy brings a new version, too');
   const meant = wordMeant(name, COMMANDS);
   const hint = meant === null ? '' : `did you mean ${meant}? `;
   throw wrong(name, 'is not a command', `${hint}use ${COMMANDS.join(', ')} or --help`);

@@ -38,7 +38,7 @@ async function run(args: ReadonlyArray<string>): Promise<number> {
   if (command.kind === 'disrupt') return disrupt(command);
   if (command.kind === 'launch') return launch(command);
   if (command.kind === 'convert') return convert(command);
-  if (command.kind === 'deploy' || command.kind === 'status' || command.kind === 'uninstall') return deploy(command);
+  if (command.kind !== 'help' && command.kind !== 'version') return deploy(command);
   process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${readVersion()}\n`);
   return 0;
 }

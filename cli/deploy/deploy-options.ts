@@ -1,9 +1,9 @@
 import { CLUSTER_ID } from '../../infra/hooks/answers.ts';
 import { wrongArgument } from '../wrong-input.ts';
 
-/** What `nodewright deploy`, `status` or `uninstall` was asked for. */
+/** What `nodewright deploy`, `upgrade`, `status` or `uninstall` was asked for. */
 export interface DeployOptions {
-  readonly kind: 'deploy' | 'status' | 'uninstall';
+  readonly kind: 'deploy' | 'upgrade' | 'status' | 'uninstall';
   /** Resource id of the AKS cluster. */
   readonly cluster: string;
   /** The deployment's; it is part of the names of what is made. */
@@ -50,6 +50,25 @@ Example:
   nodewright deploy --cluster "$(az aks show --resource-group GROUP --name CLUSTER --query id --output tsv)"
 `;
 
+export const upgradeUsage = `Bring this version to where Nodewright is deployed for an AKS cluster: the steps of nodewright deploy, with the
+settings as they are. An older version brings itself back the same way. It refuses where nothing is deployed.
+
+Usage:
+  nodewright upgrade --cluster ID [options]
+
+${shared}
+      --app-zip FILE   The app's code, packed already. Default: it is packed here
+      --dry-run        Print each step and what it would change, and change nothing
+      --yes            Ask nothing, and fix what can be fixed
+  -h, --help           Print this
+
+Exit codes:
+  0   upgraded, and it works; with --dry-run: nothing stands in the way
+  1   nothing is deployed, something has to be fixed, or a step failed: it says which, and how to go on
+  2   the command, az or its login is wrong: nothing was changed
+  3   an internal error. Please report it
+`;
+
 export const statusUsage = `Show whether Nodewright works for an AKS cluster: the app's health, the relay, what is decided.
 
 Usage:
@@ -85,9 +104,15 @@ Exit codes:
 
 const usages: Readonly<Record<DeployOptions['kind'], string>> = {
   deploy: deployUsage,
+  upgrade: upgradeUsage,
   status: statusUsage,
   uninstall: uninstallUsage,
 };
+
+/** Is it one of these commands? */
+export function isDeployCommand(name: string): name is DeployOptions['kind'] {
+  return Object.hasOwn(usages, name);
+}
 
 /** Help of one of the commands; undefined for any other. */
 export function deployUsageOf(command: string | undefined): string | undefined {
@@ -96,12 +121,14 @@ export function deployUsageOf(command: string | undefined): string | undefined {
 
 const values: Readonly<Record<DeployOptions['kind'], ReadonlyArray<string>>> = {
   deploy: ['--cluster', '--name', '--location', '--app-zip'],
+  upgrade: ['--cluster', '--name', '--app-zip'],
   status: ['--cluster', '--name'],
   uninstall: ['--cluster', '--name'],
 };
 
 const flags: Readonly<Record<DeployOptions['kind'], ReadonlyArray<string>>> = {
   deploy: ['--dry-run', '--yes'],
+  upgrade: ['--dry-run', '--yes'],
   status: [],
   uninstall: ['--dry-run', '--yes'],
 };

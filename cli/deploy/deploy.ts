@@ -26,6 +26,11 @@ const STEPS = 6;
  */
 export async function deploy(options: DeployOptions, machine: Machine): Promise<void> {
   const target = openTarget(options, machine);
+  if (options.kind === 'upgrade' && target.record === null) {
+    throw new Stopped(
+      `nothing is deployed as ${recordName(options.name)}: deploy it with nodewright deploy --cluster ${options.cluster}, or give the --name that it was deployed with`,
+    );
+  }
   const zip = zipOf(options, machine);
   checkVariables(target, machine);
   const { record } = target;

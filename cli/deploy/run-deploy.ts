@@ -5,16 +5,16 @@ import { status } from './status.ts';
 import { Stopped } from './stopped.ts';
 import { uninstall } from './uninstall.ts';
 
-const COMMANDS = { deploy, status, uninstall } as const;
+const COMMANDS = { deploy, upgrade: deploy, status, uninstall } as const;
 
 /**
- * Runs `deploy`, `status` or `uninstall`, and returns the exit code that its help documents. `tell` hears what stopped
- * it.
+ * Runs `deploy`, `upgrade`, `status` or `uninstall`, and returns the exit code that its help documents. `tell` hears
+ * what stopped it.
  */
 export async function runDeploy(
   options: DeployOptions,
   tell: (line: string) => void,
-  machine: Machine = thisMachine({ tellsInterrupt: options.kind === 'deploy' }),
+  machine: Machine = thisMachine({ tellsInterrupt: options.kind === 'deploy' || options.kind === 'upgrade' }),
 ): Promise<number> {
   try {
     await COMMANDS[options.kind](options, machine);

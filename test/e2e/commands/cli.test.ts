@@ -111,7 +111,7 @@ describe('nodewright plan, as a process', () => {
         code: 2,
         stdout: '',
         stderr:
-          'nodewright: destroy: is not a command (use deploy, status, uninstall, plan, disrupt, convert, launch, version or --help)\n',
+          'nodewright: destroy: is not a command (use deploy, upgrade, status, uninstall, plan, disrupt, convert, launch, version or --help)\n',
       },
     ]);
   });

@@ -73,7 +73,7 @@ describe.each(nodes)('the published command on %s', (node) => {
     expect(decided(published)).toEqual(decided(ours));
   });
 
-  test.each(['plan', 'disrupt', 'launch', 'convert', 'deploy', 'status', 'uninstall'])(
+  test.each(['plan', 'disrupt', 'launch', 'convert', 'deploy', 'upgrade', 'status', 'uninstall'])(
     'helps with %s',
     async (name) => {
       const { code, stdout, stderr } = await typed([name, '--help']);

@@ -38,7 +38,7 @@ describe('the command line', () => {
     [['plan', '-f', 'a', '--budget-ms', '1.5'], '--budget-ms: "1.5" is no such time (use 1 to 3600000 milliseconds)'],
     [
       ['destroy'],
-      'destroy: is not a command (use deploy, status, uninstall, plan, disrupt, convert, launch, version or --help)',
+      'destroy: is not a command (use deploy, upgrade, status, uninstall, plan, disrupt, convert, launch, version or --help)',
     ],
   ])('%j is refused with the argument and the fix', (args, message) => {
     expect(() => parseCommand(args)).toThrow(message);
@@ -63,9 +63,9 @@ describe('the command line', () => {
 
 test('a command that is nearly one is told with the one that was meant', () => {
   expect(() => parseCommand(['plann'])).toThrow(
-    'plann: is not a command (did you mean plan? use deploy, status, uninstall, plan, disrupt, convert, launch, version or --help)',
+    'plann: is not a command (did you mean plan? use deploy, upgrade, status, uninstall, plan, disrupt, convert, launch, version or --help)',
   );
   expect(() => parseCommand(['xyz'])).toThrow(
-    'xyz: is not a command (use deploy, status, uninstall, plan, disrupt, convert, launch, version or --help)',
+    'xyz: is not a command (use deploy, upgrade, status, uninstall, plan, disrupt, convert, launch, version or --help)',
   );
 });

@@ -45,6 +45,39 @@ describe('one command', () => {
   });
 });
 
+describe('an upgrade', () => {
+  const upgrade = optionsOf({ kind: 'upgrade' });
+
+  test('takes the steps of a deployment, with what was said then', async () => {
+    const world = ready();
+    await type(world, optionsOf(), { environment: { NODEWRIGHT_CURRENCY: 'EUR' } });
+    const { code, said, requests } = await type(world, upgrade);
+    expect(said).not.toMatch(/^✗/m);
+    expect(code).toBe(0);
+    expect(requests.filter((one) => /^(deployment sub create|functionapp deployment)/.test(one))).toHaveLength(2);
+    expect(world.record?.parameters['currency']).toEqual({ value: 'EUR' });
+  });
+
+  test('deploys nothing where nothing is deployed, such as under a name that was mistyped', async () => {
+    const world = ready();
+    const { code, said, requests } = await type(world, upgrade);
+    expect(code).toBe(1);
+    expect(said).toContain(
+      '✗ nothing is deployed as nodewright-my-cluster: deploy it with nodewright deploy --cluster',
+    );
+    expect(requests.filter((one) => /create|update|invoke|config-zip/.test(one))).toEqual([]);
+  });
+
+  test('that stops says how to go on as an upgrade', async () => {
+    const world = ready();
+    await type(world, optionsOf());
+    const { said } = await type(world, upgrade, {
+      mishap: (request) => (request.startsWith('functionapp deployment') ? 'refused' : null),
+    });
+    expect(said).toMatch(/type the same again:\n    nodewright upgrade --cluster \S+$/m);
+  });
+});
+
 /** Requests that a deployment does without: a region's plans are a hint, and the last look goes on looking. */
 const SPARED =
   /^functionapp list-flex|\/Microsoft\.Web\/sites\/|^https:|kubectl get nodepools --output name; echo|kubectl auth can-i|^role assignment create/;

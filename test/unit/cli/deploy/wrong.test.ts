@@ -35,10 +35,10 @@ describe('what is typed wrong is refused with the argument and the fix', () => {
     expect(() => parse(...args)).toThrow(message);
   });
 
-  test('status takes no options of deploy, and upgrade is deploy', () => {
+  test('status takes no options of deploy, and upgrade does not move', () => {
     expect(() => parseCommand(['status', '--cluster', CLUSTER_ID, '--yes'])).toThrow('--yes: is not an option');
-    expect(() => parseCommand(['upgrade'])).toThrow(
-      'upgrade: is not a command (nodewright deploy brings a new version, too)',
+    expect(() => parseCommand(['upgrade', '--cluster', CLUSTER_ID, '--location', 'westeurope'])).toThrow(
+      '--location: is not an option (see nodewright upgrade --help)',
     );
   });
 });
