@@ -32,6 +32,7 @@ const SMALLEST: Readonly<Record<string, ReadonlyArray<string>>> = {
 const BY_HAND: ReadonlyArray<string> = [
   'burst',
   'cold-start',
+  'first-pod',
   'nodes/consolidation',
   'nodes/holds',
   'nodes/storm',

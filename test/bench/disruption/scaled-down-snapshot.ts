@@ -88,6 +88,7 @@ export function scaledDownSnapshot(cluster: ScaledDown): Uint8Array {
   }
   builder.upsert('nodepools', scaledDownPool);
   builder.upsert('aksnodeclasses', readyClass);
+  builder.setResourceVersion('nodeclaims', '1');
   return builder.encode({ version: 'bench', takenAtMs: 1, source: 'relay' });
 }
 

@@ -82,6 +82,8 @@ async function stages(bytes: Uint8Array): Promise<ReadonlyArray<Row>> {
   const plan = await timed('plan', () => planDisruption(input, now));
   await timed('audit of the first step', () => auditDisruption(plan, input, now, 1));
   const findings = await timed('audit of the whole plan', () => auditDisruption(plan, input, now));
+  // A cluster whose nodes are nobody's is planned in no time, and says nothing of the time that a plan takes.
+  if (plan.steps.length === 0) throw new Error('the plan removes nothing: the nodes of the input are not ours');
   if (findings.length > 0) throw new Error(`the audit has ${findings.length} findings: ${findings[0]?.text ?? ''}`);
   rows.push(['comes to', told(plan)], peak());
   const rested = { ...input, provisioning: applyEnds(input.provisioning, endsOf(plan)) };
