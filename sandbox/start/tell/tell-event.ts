@@ -106,7 +106,7 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
   'rollout-goes-on': (event) => plain(`The rollout in ${poolOf(event)} continues.`),
   'disruption-failure-lost': (event) => warn(`A failed removal could not be noted on ${poolOf(event)}.`),
   'replacement-unavailable-not-noted': (event) =>
-    warn(`Azure has no capacity for ${nodeOf(event)}, and this could not be noted${because(event, 'why')}`),
+    warn(`Azure refused ${nodeOf(event)}, which could not be noted${because(event, 'why')}`),
   'disruption-taken-back': (event) => plain(`${nodeOf(event)} is kept after all${because(event, 'why')}`),
   'disruption-refused': (event) =>
     plain(
