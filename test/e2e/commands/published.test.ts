@@ -73,6 +73,26 @@ describe.each(nodes)('the published command on %s', (node) => {
     expect(decided(published)).toEqual(decided(ours));
   });
 
+  test('writes YAML, and reads what of it is not plain or is wrong, as the checkout does', async () => {
+    const merged = join(folder, 'merged.yaml');
+    writeFileSync(merged, 'a: &a {kind: Pod}\nb: {<<: *a}\n');
+    const wrong = join(folder, 'wrong.yaml');
+    writeFileSync(wrong, 'a: [1\nb: 2\n');
+    const pool = join(root, 'examples/general-purpose.yaml');
+    const typings = [
+      ['convert', '-f', pool],
+      ['plan', '-f', merged],
+      ['plan', '-f', wrong],
+    ];
+    for (const args of typings) {
+      expect(await typed(args)).toEqual(await type(process.execPath, join(root, 'cli/bin.js'), args));
+    }
+    expect(await typed(['plan', '-f', pool, '-o', 'yaml'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('kind: Plan\n'),
+    });
+  });
+
   test.each(['plan', 'disrupt', 'launch', 'convert', 'deploy', 'upgrade', 'status', 'uninstall'])(
     'helps with %s',
     async (name) => {
