@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,7 +24,8 @@ beforeAll(async () => {
   const [assembled, alone] = [join(folder, 'npm'), join(folder, 'alone')];
   mkdirSync(alone);
   const options = { cwd: root, env: { ...environment, PATH: process.env['PATH'] } };
-  await run(process.execPath, ['scripts/release/assemble.ts', '--out', assembled], options);
+  const assemble = ['scripts/release/assemble.ts', '--repository', 'o/p', '--out', assembled];
+  await run(process.execPath, assemble, options);
   await run('npm', ['pack', '--silent', '--pack-destination', folder, assembled], options);
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
   writeFileSync(join(alone, 'package.json'), '{"private": true}');
@@ -55,6 +56,13 @@ const decided = ({ stdout }: Ended): unknown => {
   const { stats: ___, ...rest } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   return JSON.parse(JSON.stringify(rest, (key, value: unknown) => (key.endsWith('Ms') ? undefined : value)));
 };
+
+test('the package names the repository that it is published from, or npm refuses its provenance', () => {
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    readonly repository: unknown;
+  };
+  expect(manifest.repository).toEqual({ type: 'git', url: 'git+https://github.com/o/p.git' });
+});
 
 describe.each(nodes)('the published command on %s', (node) => {
   const typed = (args: ReadonlyArray<string>): Promise<Ended> => type(node, join(installed, 'cli/bin.js'), args);
@@ -99,6 +107,8 @@ describe.each(nodes)('the published command on %s', (node) => {
       const { code, stdout, stderr } = await typed([name, '--help']);
       expect([code, stderr]).toEqual([0, '']);
       expect(stdout).toContain(`nodewright ${name}`);
+      const files = stdout.match(/\b(?:docs|examples|infra)\/[\w./-]*\w/g) ?? [];
+      expect(files.filter((file) => !existsSync(join(installed, file)))).toEqual([]);
     },
   );
 
