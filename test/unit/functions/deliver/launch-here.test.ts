@@ -5,7 +5,7 @@ import type { Worker } from '../../../../functions/execution.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import type { PodsHint } from '../../../../shared/contract/messages/messages.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import { smallCluster } from '../../../kit/app/small-cluster.ts';
+import { denying, smallCluster } from '../../../kit/app/small-cluster.ts';
 
 const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
 
@@ -113,6 +113,15 @@ describe('after a quiet time', () => {
     expect(launched()).toHaveLength(2);
   });
 
+  test('a claim that may not be created is not looked for', async () => {
+    const { come, outside, lines } = cluster();
+    const deny = denying('POST', '');
+    outside.deny = (request) => (request.path.endsWith('/nodeclaims') ? deny(request) : null);
+    await come('a');
+    expect(lines).toContainEqual(expect.objectContaining({ event: 'nodeclaim-refused' }));
+    expect(lines.filter(({ event }) => event === 'followed')).toEqual([]);
+  });
+
   test('what has been launched is not launched again by it', async () => {
     const { come, hear, launched } = cluster();
     await come('a');
@@ -137,6 +146,18 @@ test('soon after a decision `launch` is awake, and hears of claims at once', asy
   expect(launches().at(-1)?.atMs).toBe(null);
   clock.advance(MINUTE_MS);
   await come('c');
+  expect(launched()).toHaveLength(2);
+});
+
+test('a decision by a clock that was far ahead does not say that `launch` is awake', async () => {
+  const { come, launched, server, clock } = cluster();
+  await come('a');
+  const renewTime = new Date(clock.now() + 10 * MINUTE_MS).toISOString();
+  for (const { metadata } of server.list('leases')) {
+    const key = `${metadata.namespace ?? ''}/${metadata.name}`;
+    expect(server.patch('leases', key, { spec: { renewTime } }, 'object').status).toBe(200);
+  }
+  await come('b');
   expect(launched()).toHaveLength(2);
 });
 
