@@ -34,11 +34,15 @@ function after(ms: number, act: () => void): () => void {
 }
 
 /**
- * One execution, which ends in time: `use` gets the worker with an app of which all that waits throws a RetryableError
- * when time is over.
+ * One execution, or a part of one that has less time: `use` gets the worker with an app of which all that waits throws
+ * a RetryableError when time is over, `actingMs` after its beginning.
  */
-export async function withinTime<Answer>(worker: Worker, use: (worker: Worker) => Promise<Answer>): Promise<Answer> {
-  const acting = beginEnd(worker, ACTING_MS);
+export async function withinTime<Answer>(
+  worker: Worker,
+  use: (worker: Worker) => Promise<Answer>,
+  actingMs: number = ACTING_MS,
+): Promise<Answer> {
+  const acting = beginEnd(worker, actingMs);
   const telling = beginEnd(worker, TELLING_MS);
   try {
     return await use({ ...worker, app: appUntil(worker.app, { acting, telling }) });

@@ -234,3 +234,8 @@ export function renderDeploy({ kind, cluster, name, location, appZip, isYes }: D
     ...(isYes ? ['--yes'] : []),
   ].join(' ');
 }
+
+/** Another command for the same deployment. */
+export function renderOther(kind: DeployOptions['kind'], options: DeployOptions): string {
+  return renderDeploy({ ...options, kind, location: null, appZip: null, isYes: false });
+}

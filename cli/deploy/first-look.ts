@@ -6,6 +6,7 @@ import type { Health } from '../../shared/app/health.ts';
 import { ASKED_WITHIN_MS, type Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
+import { renderOther } from './deploy-options.ts';
 import type { Target } from './target/target.ts';
 
 /** A role of an identity holds within ten minutes, and the relay starts and publishes meanwhile. */
@@ -32,7 +33,7 @@ export async function lookUntilItWorks(target: Target, machine: Machine): Promis
     const problems = app.problems.join('; ');
     if (machine.now() >= endMs) {
       throw new Stopped(
-        `everything is deployed, and does not work yet: ${problems}. docs/troubleshooting.md starts from such sentences; nodewright status --cluster ${target.options.cluster} looks again`,
+        `everything is deployed, and does not work yet: ${problems}. docs/troubleshooting.md starts from such sentences; ${renderOther('status', target.options)} looks again`,
       );
     }
     if (problems !== said) machine.say(`  waits: ${problems}`);

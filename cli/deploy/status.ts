@@ -1,4 +1,4 @@
-import type { DeployOptions } from './deploy-options.ts';
+import { type DeployOptions, renderOther } from './deploy-options.ts';
 import { lookOnce } from './first-look.ts';
 import type { Machine } from './machine.ts';
 import { isUnderWay } from './target/deployment-record.ts';
@@ -21,7 +21,7 @@ export async function status(options: DeployOptions, machine: Machine): Promise<
   for (const fault of record.faults) machine.say(`✗ ${fault}`);
   if (isUnderWay(record)) throw new Stopped(`it is under way: az deployment sub wait --name ${record.name} --created`);
   if (group === undefined) {
-    throw new Stopped(`it did not end well: nodewright deploy --cluster ${options.cluster} continues it`);
+    throw new Stopped(`it did not end well: ${renderOther('deploy', options)} continues it`);
   }
   const works = await lookOnce(target, machine);
   if (record.state !== 'Succeeded' || !works) throw new Stopped('it does not work: the lines above say why');

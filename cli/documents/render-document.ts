@@ -19,7 +19,7 @@ export function renderJson(document: Documented): string {
 
 /** The same as YAML: texts that hold such characters are in double quotes, where escapes are those of JSON. */
 export async function renderYaml(document: Documented): Promise<string> {
-  const { Document, visit } = await import('yaml');
+  const { Document, visit } = await import('../yaml.ts');
   const yaml = new Document(document, { aliasDuplicateObjects: false });
   visit(yaml, {
     Scalar: (_, node) => {

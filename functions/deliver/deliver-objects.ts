@@ -32,7 +32,8 @@ async function moveObjects(worker: Worker, context: Invocation, raw: unknown): P
   await putRestOff(worker, context, message, followed);
 }
 
-async function putRestOff(
+/** Puts off what failed for now, those together that wait equally long, and keeps what failed for good. */
+export async function putRestOff(
   worker: Worker,
   context: Invocation,
   message: ObjectsHint,

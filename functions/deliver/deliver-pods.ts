@@ -1,10 +1,10 @@
-import { followAll } from '../../shared/app/follow/follow-all.ts';
+import { type Followed, followAll } from '../../shared/app/follow/follow-all.ts';
 import { claimsNamed } from '../../shared/app/ports/hint-objects.ts';
-import type { Ports } from '../../shared/app/ports/ports.ts';
-import { provision } from '../../shared/app/provision/provision.ts';
+import { LAUNCHED_HERE_WITHIN_MS, provision } from '../../shared/app/provision/provision.ts';
 import { type PodsHint, parsePodsHint } from '../../shared/contract/messages/messages.ts';
-import { type Invocation, deliverTo } from './deliver.ts';
-import { tellFollowed } from './deliver-objects.ts';
+import { RetryableError } from '../../shared/ports/errors.ts';
+import { type Invocation, deliverTo, logTo } from './deliver.ts';
+import { putRestOff, tellFollowed } from './deliver-objects.ts';
 import { type Worker, theWorker, withinTime } from '../execution.ts';
 
 /**
@@ -37,15 +37,39 @@ async function lookOnce(worker: Worker, context: Invocation, batch: ReadonlyArra
     await deliverTo(worker, context, message, parsePodsHint, async (ports) => {
       const outcome = await provision(ports, { mayLaunch: true });
       ports.log('looked', { messages: batch.length, outcome: outcome.kind });
-      if (outcome.kind === 'provisioned') await launchHere(ports, context, outcome.toLaunch);
+      if (outcome.kind === 'provisioned') await launchHere(worker, context, outcome.toLaunch);
     });
   }
 }
 
-/** What fails here, `launch` does when its message comes. */
-async function launchHere(ports: Ports, context: Invocation, names: ReadonlyArray<string>): Promise<void> {
+/**
+ * What fails here, or is not done when `launch` hears of it, `launch` does: the cluster's other hints do not wait for
+ * an Azure that does not answer. What Azure wants to be asked for later has a message of its own for then, as `launch`
+ * would not ask earlier.
+ */
+async function launchHere(worker: Worker, context: Invocation, names: ReadonlyArray<string>): Promise<void> {
   if (names.length === 0) return;
-  tellFollowed(context, { reason: 'created' }, await followAll(ports, claimsNamed(names)));
+  const objects = claimsNamed(names);
+  await withinTime(
+    worker,
+    async (inTime) => {
+      const followed = await followAll(await inTime.app.ports(logTo(context)), objects);
+      tellFollowed(context, { reason: 'created' }, followed);
+      const message = {
+        kind: 'launches',
+        version: 1,
+        cluster: worker.app.cluster,
+        objects,
+        reason: 'created',
+      } as const;
+      await putRestOff(inTime, context, message, followed.filter(isToldWhen));
+    },
+    LAUNCHED_HERE_WITHIN_MS,
+  );
+}
+
+function isToldWhen({ outcome }: Followed): boolean {
+  return outcome.kind === 'failed' && outcome.error instanceof RetryableError && outcome.error.retryAfterMs !== null;
 }
 
 function tryToRead(message: unknown): PodsHint | null {

@@ -8,9 +8,10 @@ import { bundledPackages, renderNotices } from './notices.ts';
  * Lays out `dist/npm`, the package that `npx nodewright` runs: the command in one bundle, and what `nodewright deploy`
  * sends to Azure. It needs Node 22 and nothing else.
  *
- *     node scripts/release/assemble.ts --template FILE --relay-image REGISTRY/NAME@sha256:… [--out FOLDER]
+ *     node scripts/release/assemble.ts --template FILE --relay-image REGISTRY/NAME@sha256:… --repository OWNER/NAME [--out FOLDER]
  *
  * `--template`: infra/main.bicep as Bicep has compiled it. `--relay-image`: the image that was published.
+ * `--repository`: on GitHub; npm takes no package with provenance that names another, or none.
  * `dist/app.zip` has to be packed before (`npm run pack`). Without these a package can be assembled for a look at it,
  * and says what it lacks.
  */
@@ -18,6 +19,7 @@ const { values: options } = parseArgs({
   options: {
     template: { type: 'string' },
     'relay-image': { type: 'string' },
+    repository: { type: 'string' },
     out: { type: 'string', default: 'dist/npm' },
   },
 });
@@ -50,6 +52,7 @@ for (const path of [
   'cli/catalog/data',
   'infra/chart',
   'infra/main.parameters.json',
+  'docs/schema',
   'examples',
   'README.md',
   'CHANGELOG.md',
@@ -78,6 +81,7 @@ writeFileSync(
       license,
       type,
       keywords,
+      ...repositoryOf(options.repository),
       bin: { nodewright: 'cli/bin.js' },
       engines: { node: '>=22' },
     },
@@ -86,6 +90,11 @@ writeFileSync(
   )}\n`,
 );
 console.log(`${target}: nodewright ${String(version)}${lacks.length === 0 ? '' : `; it lacks: ${lacks.join(', ')}`}`);
+
+function repositoryOf(repository: string | undefined): object {
+  if (repository === undefined) return {};
+  return { repository: { type: 'git', url: `git+https://github.com/${repository}.git` } };
+}
 
 /** Null where it is there; else what is missing. */
 function take(from: string | undefined, to: string, what: string): string | null {

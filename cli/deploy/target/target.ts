@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { locate } from '../../../infra/hooks/answers.ts';
 import type { Ask } from '../../../infra/hooks/az.ts';
 import { explainRefusal } from '../../../infra/hooks/explain-refusal.ts';
-import type { DeployOptions } from '../deploy-options.ts';
+import { type DeployOptions, renderOther } from '../deploy-options.ts';
 import { ASKED_WITHIN_MS, type Machine } from '../machine.ts';
 import { carriedFrom } from './parameters.ts';
 import { publishedDefaults } from './published.ts';
@@ -76,14 +76,15 @@ function checkVersion(ask: Ask): void {
   throw new Stopped(`the Azure CLI is ${version}, and ${AZ_MINIMUM.join('.')} is needed: run az upgrade`, 2);
 }
 
-function checkRecord(record: DeploymentRecord, { kind, cluster, name, location }: DeployOptions): void {
+function checkRecord(record: DeploymentRecord, options: DeployOptions): void {
+  const { kind, cluster, name, location } = options;
   const { clusterResourceId } = record.parameters;
   if (typeof clusterResourceId === 'string' && clusterResourceId.toLowerCase() !== cluster.toLowerCase()) {
     throw new Stopped(`--name: ${name} is the deployment for ${clusterResourceId}: give --name another`, 2);
   }
   if (location !== null && location !== record.location) {
     throw new Stopped(
-      `--location: ${name} is in ${record.location}, and cannot move: leave --location out, or remove it first with nodewright uninstall --cluster ${cluster}`,
+      `--location: ${name} is in ${record.location}, and cannot move: leave --location out, or remove it first with ${renderOther('uninstall', options)}`,
       2,
     );
   }

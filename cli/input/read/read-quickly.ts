@@ -54,7 +54,7 @@ async function readWithCare(part: string): Promise<ReadonlyArray<unknown> | null
 
 /** By `yaml`: documents with what is wrong in them, and where. None for text without any. */
 export async function parseWithCare(text: string): Promise<ReadonlyArray<YamlDocument>> {
-  const { parseAllDocuments } = await import('yaml');
+  const { parseAllDocuments } = await import('../../yaml.ts');
   const parsed = parseAllDocuments(text, { merge: true, logLevel: 'silent' });
   return Array.isArray(parsed) ? parsed : [];
 }

@@ -73,8 +73,8 @@ const LAUNCH_SLEEPS_AFTER_MS = 60_000;
  */
 const LAUNCHED_HERE_MAX = 8;
 
-/** So long has whoever launches here; then `launch` hears of it, and does what is left. */
-const LAUNCHED_HERE_WITHIN_MS = 10_000;
+/** So long has whoever launches here, in milliseconds; then `launch` hears of it, and does what is left. */
+export const LAUNCHED_HERE_WITHIN_MS = 10_000;
 
 /**
  * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows

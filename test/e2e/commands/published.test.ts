@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,7 +24,8 @@ beforeAll(async () => {
   const [assembled, alone] = [join(folder, 'npm'), join(folder, 'alone')];
   mkdirSync(alone);
   const options = { cwd: root, env: { ...environment, PATH: process.env['PATH'] } };
-  await run(process.execPath, ['scripts/release/assemble.ts', '--out', assembled], options);
+  const assemble = ['scripts/release/assemble.ts', '--repository', 'o/p', '--out', assembled];
+  await run(process.execPath, assemble, options);
   await run('npm', ['pack', '--silent', '--pack-destination', folder, assembled], options);
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
   writeFileSync(join(alone, 'package.json'), '{"private": true}');
@@ -56,6 +57,13 @@ const decided = ({ stdout }: Ended): unknown => {
   return JSON.parse(JSON.stringify(rest, (key, value: unknown) => (key.endsWith('Ms') ? undefined : value)));
 };
 
+test('the package names the repository that it is published from, or npm refuses its provenance', () => {
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    readonly repository: unknown;
+  };
+  expect(manifest.repository).toEqual({ type: 'git', url: 'git+https://github.com/o/p.git' });
+});
+
 describe.each(nodes)('the published command on %s', (node) => {
   const typed = (args: ReadonlyArray<string>): Promise<Ended> => type(node, join(installed, 'cli/bin.js'), args);
 
@@ -73,12 +81,34 @@ describe.each(nodes)('the published command on %s', (node) => {
     expect(decided(published)).toEqual(decided(ours));
   });
 
+  test('writes YAML, and reads what of it is not plain or is wrong, as the checkout does', async () => {
+    const merged = join(folder, 'merged.yaml');
+    writeFileSync(merged, 'a: &a {kind: Pod}\nb: {<<: *a}\n');
+    const wrong = join(folder, 'wrong.yaml');
+    writeFileSync(wrong, 'a: [1\nb: 2\n');
+    const pool = join(root, 'examples/general-purpose.yaml');
+    const typings = [
+      ['convert', '-f', pool],
+      ['plan', '-f', merged],
+      ['plan', '-f', wrong],
+    ];
+    for (const args of typings) {
+      expect(await typed(args)).toEqual(await type(process.execPath, join(root, 'cli/bin.js'), args));
+    }
+    expect(await typed(['plan', '-f', pool, '-o', 'yaml'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('kind: Plan\n'),
+    });
+  });
+
   test.each(['plan', 'disrupt', 'launch', 'convert', 'deploy', 'upgrade', 'status', 'uninstall'])(
     'helps with %s',
     async (name) => {
       const { code, stdout, stderr } = await typed([name, '--help']);
       expect([code, stderr]).toEqual([0, '']);
       expect(stdout).toContain(`nodewright ${name}`);
+      const files = stdout.match(/\b(?:docs|examples|infra)\/[\w./-]*\w/g) ?? [];
+      expect(files.filter((file) => !existsSync(join(installed, file)))).toEqual([]);
     },
   );
 

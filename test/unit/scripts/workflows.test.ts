@@ -1,4 +1,6 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -16,6 +18,7 @@ interface Job {
 }
 
 interface Workflow {
+  readonly defaults?: { readonly run?: { readonly shell?: string } };
   readonly permissions: Readonly<Record<string, string>>;
   readonly jobs: Readonly<Record<string, Job>>;
 }
@@ -47,6 +50,12 @@ describe.each([...texts])('%s', (_, text) => {
     expect(text).not.toMatch(/secrets\./);
   });
 
+  test('ends a step where a command of a pipe fails', () => {
+    const isPiped = commands.some((line) => /[^|]\|[^|]/.test(line.replaceAll(/'[^']*'/g, '')));
+    // GitHub's own default has no pipefail.
+    expect(isPiped ? workflow.defaults?.run?.shell : 'bash').toBe('bash');
+  });
+
   test('waits for jobs, and takes outputs of steps, that there are', () => {
     const needed = jobs.flatMap(({ needs = [] }) => needs);
     expect(needed.filter((name) => !(name in workflow.jobs))).toEqual([]);
@@ -69,4 +78,20 @@ test('a release publishes last what cannot be taken back, after its version was 
   expect(place(build, 'bicep.ts --required')).toBeGreaterThan(-1);
   expect(place(publish, 'npm publish')).toBe(publish.length - 1);
   expect(place(publish, 'gh release create')).toBe(publish.length - 2);
+});
+
+test('the parts of the image are handed on by names without a colon, which an artifact cannot have', () => {
+  const { jobs } = parse(texts.get('release.yml') ?? '') as Workflow;
+  const handedOn = jobs['image']?.steps.find(({ run = '' }) => run.includes('touch'))?.run ?? '';
+  const parts = ['docker() { :; }', 'jq() { echo sha256:ab; }', handedOn.replaceAll(/\$\{\{.*?\}\}/g, 'x')];
+  const folderOfRun = mkdtempSync(join(tmpdir(), 'nodewright-release-'));
+  try {
+    execFileSync('bash', ['--norc', '-eo', 'pipefail', '-c', parts.join('\n')], {
+      cwd: folderOfRun,
+      env: { PATH: process.env['PATH'], IMAGE: 'ghcr.io/O/i', GITHUB_REF_NAME: 'v1' },
+    });
+    expect(readdirSync(join(folderOfRun, 'digests'))).toEqual(['ab']);
+  } finally {
+    rmSync(folderOfRun, { recursive: true });
+  }
 });

@@ -167,6 +167,14 @@ describe('status', () => {
     expect(early.code).toBe(1);
     expect(early.said).toContain('it is under way: az deployment sub wait');
   });
+
+  test('of one that did not end well names the command that continues it, and not one that deploys another', async () => {
+    const world = ready();
+    await type(world, optionsOf({ name: 'second' }));
+    if (world.record !== null) Object.assign(world.record, { state: 'Failed', outputs: {} });
+    const { said } = await type(world, optionsOf({ kind: 'status', name: 'second' }));
+    expect(said).toMatch(/did not end well: nodewright deploy --cluster \S+ --name second continues it/);
+  });
 });
 
 describe('uninstall', () => {

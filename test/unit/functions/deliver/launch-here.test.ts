@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { deliverObjectsTo } from '../../../../functions/deliver/deliver-objects.ts';
 import { deliverPodsTo } from '../../../../functions/deliver/deliver-pods.ts';
+import type { Worker } from '../../../../functions/execution.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import type { PodsHint } from '../../../../shared/contract/messages/messages.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import { smallCluster } from '../../../kit/app/small-cluster.ts';
-import { never } from '../../../kit/app/workers.ts';
+import { denying, smallCluster } from '../../../kit/app/small-cluster.ts';
 
 const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
 
@@ -28,7 +28,7 @@ function cluster() {
     ports: () => Promise.resolve({ ...ports, log }),
     poison: (raw: unknown) => Promise.resolve(void poisoned.push(raw)),
   };
-  const worker = { app, now: clock.now, after: never };
+  const worker: Worker = { app, now: () => clock.now(), after: (ms, act) => clock.after(ms, act) };
   const contextOf = (functionName: string) => ({
     functionName,
     invocationId: 'i',
@@ -77,6 +77,51 @@ describe('after a quiet time', () => {
     expect(server.list('nodeclaims')[0]?.status).toMatchObject({ providerID: expect.stringContaining('azure://') });
   });
 
+  test('an Azure that does not answer holds the cluster up until that message, and no longer', async () => {
+    const { come, hear, outside, launched, launches, clock, poisoned } = cluster();
+    const { launch } = outside;
+    outside.launch = () => new Promise(() => {}) as never;
+    let isOver = false;
+    const coming = come('a').then(() => (isOver = true));
+    await vi.waitFor(() => expect(launches()).toHaveLength(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(9_999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    clock.advance(1);
+    await coming;
+    outside.launch = launch;
+    await hear();
+    expect([launched().length, new Set(launched()).size, poisoned]).toEqual([2, 1, []]);
+  });
+
+  test('what Azure throttles is launched when Azure said, as that message finds it put off', async () => {
+    const { come, hear, outside, launched, launches, clock } = cluster();
+    const { launch } = outside;
+    outside.launch = () => {
+      throw new RetryableError('too many', { retryAfterMs: 30_000, because: 'throttled' });
+    };
+    await come('a');
+    outside.launch = launch;
+    const comes = launches().map(({ atMs }) => (atMs ?? 0) - clock.now());
+    expect(comes).toEqual([10_000, expect.closeTo(30_500, -3)]);
+    clock.advance(10_000);
+    await hear();
+    expect(launched()).toHaveLength(1);
+    clock.advance(comes.at(-1) ?? 0);
+    await hear();
+    expect(launched()).toHaveLength(2);
+  });
+
+  test('a claim that may not be created is not looked for', async () => {
+    const { come, outside, lines } = cluster();
+    const deny = denying('POST', '');
+    outside.deny = (request) => (request.path.endsWith('/nodeclaims') ? deny(request) : null);
+    await come('a');
+    expect(lines).toContainEqual(expect.objectContaining({ event: 'nodeclaim-refused' }));
+    expect(lines.filter(({ event }) => event === 'followed')).toEqual([]);
+  });
+
   test('what has been launched is not launched again by it', async () => {
     const { come, hear, launched } = cluster();
     await come('a');
@@ -101,6 +146,18 @@ test('soon after a decision `launch` is awake, and hears of claims at once', asy
   expect(launches().at(-1)?.atMs).toBe(null);
   clock.advance(MINUTE_MS);
   await come('c');
+  expect(launched()).toHaveLength(2);
+});
+
+test('a decision by a clock that was far ahead does not say that `launch` is awake', async () => {
+  const { come, launched, server, clock } = cluster();
+  await come('a');
+  const renewTime = new Date(clock.now() + 10 * MINUTE_MS).toISOString();
+  for (const { metadata } of server.list('leases')) {
+    const key = `${metadata.namespace ?? ''}/${metadata.name}`;
+    expect(server.patch('leases', key, { spec: { renewTime } }, 'object').status).toBe(200);
+  }
+  await come('b');
   expect(launched()).toHaveLength(2);
 });
 
