@@ -51,7 +51,8 @@ Example:
 `;
 
 export const upgradeUsage = `Bring this version to where Nodewright is deployed for an AKS cluster: the steps of nodewright deploy, with the
-settings as they are. An older version brings itself back the same way. It refuses where nothing is deployed.
+settings as they are, but for the variables that have to be set every time (docs/deploy.md), such as an image of your
+own. An older version brings itself back the same way. It refuses where nothing is deployed.
 
 Usage:
   nodewright upgrade --cluster ID [options]

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Ask } from '../../infra/hooks/az.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import { remove } from '../../infra/hooks/remove.ts';
@@ -20,7 +21,7 @@ export async function uninstall(options: DeployOptions, machine: Machine): Promi
   }
   const ask = machine.azIn(machine.root);
   const known = knownOutputs(options, record, ask);
-  const { say } = machine;
+  const { say, root, folder } = machine;
   if (options.isDry) {
     for (const line of commandsOf(known)) say(line);
     say('\nNothing was changed.');
@@ -38,7 +39,8 @@ export async function uninstall(options: DeployOptions, machine: Machine): Promi
     const answer = ask(['deployment', 'sub', 'delete', '--name', record.name]);
     if (answer.kind !== 'answer') throw new Stopped(sayItHere(explainRefusal(`forget ${record.name}`, answer)));
   });
-  say('\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f infra/chart/definitions.');
+  const definitions = join(root === folder ? '' : root, 'infra/chart/definitions');
+  say(`\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f ${definitions}.`);
 }
 
 function commandsOf(known: Known): ReadonlyArray<string> {

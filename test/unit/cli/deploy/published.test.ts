@@ -45,6 +45,14 @@ describe('the published package', () => {
     expect(said).toContain(`kubectl apply -f ${join(home, 'examples/general-purpose.yaml')}`);
   });
 
+  test('names its own files in what is left to type after it has been removed', async () => {
+    const before = world();
+    await type(before, optionsOf(), { home });
+    const { code, said } = await type(before, optionsOf({ kind: 'uninstall', isYes: true }), { home });
+    expect(code).toBe(0);
+    expect(said).toContain(`kubectl delete -f ${join(home, 'infra/chart/definitions')}.`);
+  });
+
   test('takes another image that is named, and its own where the variable is empty', async () => {
     const other = 'registry.example.com/nodewright-relay:9';
     const named = await type(world(), optionsOf(), { home, environment: { NODEWRIGHT_RELAY_IMAGE: other } });
