@@ -48,8 +48,8 @@ function poolOf({ metadata }: Node): string {
 
 /**
  * When the first of its sicknesses has lasted long enough; null for none. By the node's own clock: what one that is
- * ahead says counts from the node's creation, and so does a time before it, which one that is behind says. It is sick,
- * and nobody knows since when; well again at the second look, when its replacement has come, it stays.
+ * ahead says counts from the node's creation. It is sick, and nobody knows since when; well again at the second look,
+ * when its replacement has come, it stays.
  */
 function dueOf({ metadata, status }: Node, repairs: DisruptionInput['policy']['repairs'], now: Instant): number | null {
   let due: number | null = null;
@@ -58,9 +58,8 @@ function dueOf({ metadata, status }: Node, repairs: DisruptionInput['policy']['r
       ({ type, status: value }) => type === conditionType && value === conditionStatus,
     );
     if (found === undefined || parseTimestamp(found.lastTransitionTime) === null) continue;
-    const createdMs = parsePast(metadata.creationTimestamp, now);
-    const toldMs = parsePast(found.lastTransitionTime, now) ?? createdMs;
-    if (toldMs !== null) due = Math.min(due ?? Infinity, Math.max(toldMs, createdMs ?? toldMs) + tolerationMs);
+    const sinceMs = parsePast(found.lastTransitionTime, now) ?? parsePast(metadata.creationTimestamp, now);
+    if (sinceMs !== null) due = Math.min(due ?? Infinity, sinceMs + tolerationMs);
   }
   return due;
 }

@@ -508,9 +508,6 @@ describe('nodes that must go', () => {
     expect(sickSince('1971-01-02T11:00:00Z', '1970-01-02T11:00:00Z')).toBe(true);
     expect(sickSince('1971-01-02T11:00:00Z', '1970-01-02T11:59:00Z')).toBe(false);
     expect(sickSince('when it broke', '1970-01-02T11:00:00Z')).toBe(false);
-    // A day behind, as before a machine's clock is set: nothing lasts for longer than there has been the node.
-    expect(sickSince('1970-01-01T11:00:00Z', '1970-01-02T11:59:00Z')).toBe(false);
-    expect(sickSince('1970-01-01T11:00:00Z', '1970-01-02T11:00:00Z')).toBe(true);
     const allSick = machines.map(({ node, claim }) => ({
       node: { ...node, status: { ...node.status, conditions: [sick] } },
       claim,
