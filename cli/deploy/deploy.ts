@@ -8,7 +8,7 @@ import { nextSteps, readDeployed } from '../../infra/hooks/relay-commands.ts';
 import type { DeployOptions } from './deploy-options.ts';
 import { lookUntilItWorks } from './first-look.ts';
 import { makeInfrastructure } from './infrastructure.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, pathToType } from './machine.ts';
 import { fillParameters, readTemplate } from './target/parameters.ts';
 import { preflight } from './preflight.ts';
 import { recordName } from './target/deployment-record.ts';
@@ -59,8 +59,7 @@ async function carryOut(
   await steps.run('a first look', 'up to 12 min, as rights take a while to hold', () =>
     lookUntilItWorks(deployed, machine),
   );
-  const { root, folder } = machine;
-  const examples = root === folder ? 'examples' : join(root, 'examples');
+  const examples = pathToType(machine, 'examples');
   for (const line of nextSteps(readDeployed(deployed.environment), examples)) machine.say(line);
 }
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pass } from 'node:timers/promises';
 import { type Ask, azIn } from '../../infra/hooks/az.ts';
@@ -32,6 +33,11 @@ export interface Machine extends Installing {
   readonly sleep: (ms: number) => Promise<void>;
   /** The same for code that waits for nothing. */
   readonly hold: (ms: number) => void;
+}
+
+/** A file or folder of Nodewright's, as whoever sits in `folder` has to type it. `path`: from its root. */
+export function pathToType({ root, folder }: Pick<Machine, 'root' | 'folder'>, path: string): string {
+  return root === folder ? path : join(root, path);
 }
 
 /** For what az only reads. A cluster without room for the pod that Azure runs commands in keeps az waiting. */

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { Ask } from '../../infra/hooks/az.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import { remove } from '../../infra/hooks/remove.ts';
 import { renderRemoval } from '../../infra/hooks/render-removal.ts';
 import type { DeployOptions } from './deploy-options.ts';
 import { type Known, knownOutputs } from './target/known-outputs.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, pathToType } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { stepsOf } from './steps.ts';
 import { Stopped } from './stopped.ts';
@@ -21,7 +20,7 @@ export async function uninstall(options: DeployOptions, machine: Machine): Promi
   }
   const ask = machine.azIn(machine.root);
   const known = knownOutputs(options, record, ask);
-  const { say, root, folder } = machine;
+  const { say } = machine;
   if (options.isDry) {
     for (const line of commandsOf(known)) say(line);
     say('\nNothing was changed.');
@@ -39,7 +38,7 @@ export async function uninstall(options: DeployOptions, machine: Machine): Promi
     const answer = ask(['deployment', 'sub', 'delete', '--name', record.name]);
     if (answer.kind !== 'answer') throw new Stopped(sayItHere(explainRefusal(`forget ${record.name}`, answer)));
   });
-  const definitions = join(root === folder ? '' : root, 'infra/chart/definitions');
+  const definitions = pathToType(machine, 'infra/chart/definitions');
   say(`\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f ${definitions}.`);
 }
 

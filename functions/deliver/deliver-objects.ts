@@ -55,11 +55,7 @@ export async function putRestOff(
 }
 
 /** What became of each object, for the log. */
-export function tellFollowed(
-  context: Invocation,
-  { reason }: Pick<ObjectsHint, 'reason'>,
-  followed: ReadonlyArray<Followed>,
-): void {
+export function tellFollowed(context: Invocation, { reason }: ObjectsHint, followed: ReadonlyArray<Followed>): void {
   const log = logTo(context);
   for (const { object, outcome } of followed) {
     log('followed', { kind: object.kind, name: object.name, step: outcome.kind, because: reason });

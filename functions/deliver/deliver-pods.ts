@@ -1,5 +1,5 @@
 import { type Followed, followAll } from '../../shared/app/follow/follow-all.ts';
-import { claimsNamed } from '../../shared/app/ports/hint-objects.ts';
+import { launchesHint } from '../../shared/app/ports/hint-objects.ts';
 import { LAUNCHED_HERE_WITHIN_MS, provision } from '../../shared/app/provision/provision.ts';
 import { type PodsHint, parsePodsHint } from '../../shared/contract/messages/messages.ts';
 import { RetryableError } from '../../shared/ports/errors.ts';
@@ -49,19 +49,12 @@ async function lookOnce(worker: Worker, context: Invocation, batch: ReadonlyArra
  */
 async function launchHere(worker: Worker, context: Invocation, names: ReadonlyArray<string>): Promise<void> {
   if (names.length === 0) return;
-  const objects = claimsNamed(names);
+  const message = launchesHint(worker.app.cluster, names);
   await withinTime(
     worker,
     async (inTime) => {
-      const followed = await followAll(await inTime.app.ports(logTo(context)), objects);
-      tellFollowed(context, { reason: 'created' }, followed);
-      const message = {
-        kind: 'launches',
-        version: 1,
-        cluster: worker.app.cluster,
-        objects,
-        reason: 'created',
-      } as const;
+      const followed = await followAll(await inTime.app.ports(logTo(context)), message.objects);
+      tellFollowed(context, message, followed);
       await putRestOff(inTime, context, message, followed.filter(isToldWhen));
     },
     LAUNCHED_HERE_WITHIN_MS,

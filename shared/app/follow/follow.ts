@@ -17,7 +17,7 @@ import { type Draft, commit, draftOf } from '../claims/draft.ts';
 import { initialize } from './join/initialize.ts';
 import { launch } from './launch/launch.ts';
 import { noteUnavailable } from './launch/note-unavailable.ts';
-import { awaitPlanned, isForMovers, openNode, withoutReservation } from './join/open-node.ts';
+import { awaitPlanned, isForMovers, openNode, withoutDedication } from './join/open-node.ts';
 import { releaseNode } from './join/release-node.ts';
 import {
   NODE_NOT_FOUND,
@@ -239,7 +239,7 @@ function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolea
 async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<FollowOutcome> {
   const isUsed = await isForMovers(ports, draft.claim);
   const isDone = isUsed && isTrue(draft.claim.status?.conditions, 'Initialized');
-  const seen = isUsed ? withoutReservation(node) : node;
+  const seen = isUsed ? withoutDedication(node) : node;
   const told = isDone ? draft : (await initialize(ports, draft, seen, podEventMs)).draft;
   return awaitPlanned(ports, await commit(ports, told), node);
 }

@@ -1,4 +1,4 @@
-import type { FollowedObject } from '../../contract/messages/messages.ts';
+import type { FollowedObject, ObjectsHint } from '../../contract/messages/messages.ts';
 import type { Ports } from './ports.ts';
 
 /**
@@ -28,9 +28,13 @@ export async function hintLaunches(
   names: ReadonlyArray<string>,
   atMs: number | null = null,
 ): Promise<void> {
-  const objects = claimsNamed(names);
-  const hint = { kind: 'launches', version: 1, cluster: ports.cluster, objects, reason: 'created' } as const;
-  if (names.length > 0) await ports.hints.send([{ hint, atMs, key: 'created' }]);
+  const hint = launchesHint(ports.cluster, names);
+  if (names.length > 0) await ports.hints.send([{ hint, atMs, key: hint.reason }]);
+}
+
+/** The message that asks for machines for NodeClaims of these names. */
+export function launchesHint(cluster: string, names: ReadonlyArray<string>): ObjectsHint {
+  return { kind: 'launches', version: 1, cluster, objects: claimsNamed(names), reason: 'created' };
 }
 
 /** The NodeClaims of these names, as hints name them. */

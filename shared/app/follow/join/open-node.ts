@@ -45,12 +45,12 @@ export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Follow
   const registeredMs = transitionMs(claim, 'Registered');
   const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
   const pauseMs = Math.min(Math.max(LOOK_MS, 2 * (ports.now() - registeredMs)), longestMs);
-  const lookAgainMs = Math.min(ports.now() + pauseMs, endOfReservation(claim, node));
+  const lookAgainMs = Math.min(ports.now() + pauseMs, endOfDedication(claim, node));
   return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs };
 }
 
 /** When everybody is let in, whoever has not come. */
-function endOfReservation(claim: NodeClaim, node: Node): number {
+function endOfDedication(claim: NodeClaim, node: Node): number {
   return transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : DEDICATED_MS);
 }
 
@@ -74,13 +74,13 @@ export interface Opened {
 export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Opened> {
   const dedication = await dedicationOf(ports, claim);
   const waiting = await letMissingIn(ports, claim, node.metadata.name, dedication);
-  const late = ports.now() >= endOfReservation(claim, node);
+  const late = ports.now() >= endOfDedication(claim, node);
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
   const moving = await awaitMovers(ports, claim, node);
   if (moving !== null) return moving;
   const isShut = isTrue(claim.status?.conditions, WRITE_DENIED);
   if (!isShut) await nominate(ports, node.metadata.name, waiting);
-  const isUsable = (await obstacleOf(ports, claim, withoutReservation(node))) === null;
+  const isUsable = (await obstacleOf(ports, claim, withoutDedication(node))) === null;
   const opened = await alone(() => openToAll(ports, node, isUsable));
   if (opened.kind === 'failed') {
     if (!isShut && opened.error instanceof RefusedError) {
@@ -105,7 +105,7 @@ function openToAll(ports: Ports, node: Node, isUsable: boolean): Promise<Node | 
       resourceVersion: current.metadata.resourceVersion,
       ...(isUsable ? { labels: { [label.initialized]: 'true' } } : {}),
     },
-    spec: { taints: withoutReservation(current).spec?.taints ?? [] },
+    spec: { taints: withoutDedication(current).spec?.taints ?? [] },
   }));
 }
 
@@ -132,7 +132,7 @@ export async function isForMovers(ports: Ports, claim: NodeClaim): Promise<boole
 }
 
 /** As it will be when it is open. */
-export function withoutReservation(node: Node): Node {
+export function withoutDedication(node: Node): Node {
   const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.dedicated.key);
   return { ...node, spec: { ...node.spec, taints } };
 }
