@@ -24,18 +24,35 @@ export async function reportLeft(
 ): Promise<void> {
   const judged = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
   tellReasons(ports, left);
+  const textOf = oncePerList(renderRefusals);
   await tellWaitingPods(
     ports,
     judged.map(({ pod, refusals }) => {
-      const reasons = refusals.map((reason) => {
-        const { detail, fix } = renderLeftReason(reason);
-        return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
-      });
-      const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
-      const key = `left/${pod.uid}/${digest(message)}`;
+      const { message, mark } = textOf(refusals);
+      const key = `left/${pod.uid}/${mark}`;
       return { pod, key, type: 'Warning', reason: 'FailedScheduling', message, againMs: AGAIN_MS } as const;
     }),
   );
+}
+
+/** What a pod is told, and what tells it from other texts. */
+function renderRefusals(refusals: LeftPod['refusals']): { readonly message: string; readonly mark: string } {
+  const reasons = refusals.map((reason) => {
+    const { detail, fix } = renderLeftReason(reason);
+    return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
+  });
+  const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
+  return { message, mark: digest(message) };
+}
+
+/** Pods alike share their list of refusals, so that ten thousand of them have some dozen texts. */
+function oncePerList<Text>(render: (refusals: LeftPod['refusals']) => Text): (refusals: LeftPod['refusals']) => Text {
+  const known = new Map<LeftPod['refusals'], Text>();
+  return (refusals) => {
+    const text = known.get(refusals) ?? render(refusals);
+    known.set(refusals, text);
+    return text;
+  };
 }
 
 /** How many pods each kind of reason keeps out, for the portal. A pod counts once for each kind among its pools. */
