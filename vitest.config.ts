@@ -26,7 +26,7 @@ const slow = [
  * by the other files.
  */
 const twins = [
-  'test/e2e/**/{buffers,chaos,compatibility,disruption,eviction-paths,failure,idle,metrics,one-fault,scale,together}.test.ts',
+  'test/e2e/**/{buffers,chaos,compatibility,disruption,eviction-paths,failure,idle,leaving-{changed,cheaper,held},metrics,one-fault,scale,together}.test.ts',
 ];
 /** Laws: `npm test` draws a part of what `--slow` draws (`test/setup/draws.ts`). */
 const laws = ['test/property/**/*.test.ts', 'test/unit/cli/input/garbage.test.ts'];
@@ -53,7 +53,7 @@ const waits = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 0 } 
 /** With parts of the product beside them as processes of their own, on one machine. */
 const slowly = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 2 } };
 /** A control plane and the product on it take a third of a core, and more than a gigabyte. */
-const really = { maxWorkers: Math.min(2 * cores, 6), sequence: { groupOrder: 3 } };
+const really = { maxWorkers: Math.min(Math.ceil(2.5 * cores), 6), sequence: { groupOrder: 3 } };
 
 /** `--sequence.shuffle` asks whether files depend on each other. */
 const isShuffled = process.argv.some((argument) => argument.startsWith('--sequence.shuffle'));

@@ -31,5 +31,5 @@ const broken = [
   'w-61212',
 ];
 
-/** The seeds after those of `npm test`. */
-simulationCases([...seedsFrom(1, 79), ...broken], true);
+/** Some after that of `npm test`, on a core in two minutes; thousands at once are for `run-seeds.ts`. */
+simulationCases([...seedsFrom(1, 24), ...broken], true);
