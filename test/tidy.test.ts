@@ -26,6 +26,13 @@ const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
   'infra/hooks': [],
   // The page of reasons is made from the public format of plans.
   scripts: ['shared', 'sandbox', 'cli'],
+  // Each double knows what it stands in for, and of the product at most the contract: others could use it.
+  'sandbox/base': [],
+  'sandbox/node': [],
+  'sandbox/azure': ['sandbox/base'],
+  'sandbox/servicebus': ['sandbox/base', 'shared/contract'],
+  'sandbox/functions-host': ['sandbox/base', 'sandbox/servicebus', 'shared/contract'],
+  'sandbox/kubernetes': ['sandbox/base', 'shared/kubernetes'],
   sandbox: ['shared'],
   test: ['shared', 'functions', 'relay', 'cli', 'infra/hooks', 'sandbox', 'scripts'],
 };
