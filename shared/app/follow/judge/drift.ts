@@ -4,16 +4,20 @@ import { admitsLabels, toRules } from '../../../core/rules/label-rule.ts';
 import type { NodeClass } from '../../../ports/kubernetes.ts';
 import { isTrue } from '../../facts/conditions.ts';
 
-/** Why a node is no longer what its pool and class ask for, under Karpenter's reasons. */
+/** Karpenter's reasons for drift, in the order in which they are looked for. docs/disruption.md has a row for each. */
+export const driftReasons = [
+  'NodePoolDrifted',
+  'RequirementsDrifted',
+  'InstanceTypeNotFound',
+  'NodeClassDrift',
+  'K8sVersionDrift',
+  'KubeletIdentityDrift',
+  'ImageDrift',
+] as const;
+
+/** Why a node is no longer what its pool and class ask for. */
 export interface Drift {
-  readonly reason:
-    | 'NodePoolDrifted'
-    | 'RequirementsDrifted'
-    | 'InstanceTypeNotFound'
-    | 'NodeClassDrift'
-    | 'K8sVersionDrift'
-    | 'KubeletIdentityDrift'
-    | 'ImageDrift';
+  readonly reason: (typeof driftReasons)[number];
   readonly message: string;
 }
 
