@@ -118,7 +118,7 @@ const localDnsZones = goStructSlice('LocalDNSZoneOverride', [
   ['ServeStale', 'serveStale', goString],
 ]);
 
-/** `spec` but for its tags, which are changed in place. */
+/** `spec` but for its tags: no node is replaced for them. */
 const hashNodeClassSpec = goStructPointer('AKSNodeClassSpec', [
   ['VNETSubnetID', 'vnetSubnetID', goStringPointer],
   ['OSDiskSizeGB', 'osDiskSizeGB', int32Pointer],

@@ -34,7 +34,10 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
   takeSimply(trail, means);
   const isAtRest = trail.done.length === 0;
   if (isAtRest) arena.work.left = Math.floor(arena.work.left * SHARE_AT_REST);
-  else discountWhereLittleIsSaved(trail, means);
+  else {
+    discountWhereLittleIsSaved(trail, means);
+    improveCheaply(trail, means);
+  }
   improve(trail, means);
   takeSimply(trail, means);
   if (isAtRest && -trail.costChange < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
@@ -72,6 +75,37 @@ function discountWhereLittleIsSaved(trail: Trail, means: Means): void {
   arena.work.left = left;
   takeSimply(trail, means);
   arena.work.left = left;
+}
+
+/** Moves count so much of their disruption cost at first, for this share of the work. */
+const COUNTS_AT_FIRST = 0.4;
+const WORK_AT_FIRST = 0.35;
+
+/**
+ * Improves with moves that count less than they cost: nodes that are worth it only when others have gone too are not
+ * found one at a time. What is not worth its full cost in the end comes back when the search goes on.
+ */
+function improveCheaply(trail: Trail, means: Means): void {
+  const { arena } = trail;
+  const allowed = arena.work.left;
+  if (allowed <= 0) return;
+  const costs = arena.slots.map(({ disruptionCost }) => disruptionCost);
+  settleCosts(trail, ({ index, disruptionCost }) => COUNTS_AT_FIRST * (costs[index] ?? disruptionCost));
+  takeSimply(trail, means);
+  arena.work.left = WORK_AT_FIRST * allowed;
+  improve(trail, means);
+  arena.work.left += (1 - WORK_AT_FIRST) * allowed;
+  // New nodes have come since, which have none.
+  settleCosts(trail, ({ index, disruptionCost }) => costs[index] ?? disruptionCost);
+}
+
+/** Gives every slot another disruption cost, and counts those that are gone with it. */
+function settleCosts(trail: Trail, costFor: (slot: Slot) => number): void {
+  for (const slot of trail.arena.slots) {
+    const cost = costFor(slot);
+    if (slot.state === 'gone') trail.costChange += cost - slot.disruptionCost;
+    setDisruptionCost(slot, cost);
+  }
 }
 
 function costOf({ slots }: Arena): number {
