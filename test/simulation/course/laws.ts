@@ -101,9 +101,10 @@ export class Laws {
 
   /**
    * Azure has said that it takes this claim's machine within half a minute, at `atMs`, whatever else it has said of it.
+   * The first time stands: said once more, the machine goes no later.
    */
   preempt(claim: string, atMs: number): void {
-    this.#preempted.set(claim, atMs);
+    this.#preempted.set(claim, Math.min(atMs, this.#preempted.get(claim) ?? Infinity));
     this.doom(claim);
   }
 
