@@ -249,6 +249,8 @@ export async function nominateNoMore(
   await eachAlone(planned, PODS_AT_ONCE, async (one) => {
     const pod = await ports.kubernetes.get('Pod', podKeyOf(one));
     if (pod === null || !isStillWaiting(pod, one) || pod.status?.nominatedNodeName !== nodeName) return;
+    // Who may not pass any of our nodes was nominated by the scheduler.
+    if (pod.spec.tolerations?.some(({ key }) => key === taint.dedicated.key) !== true) return;
     const { uid, resourceVersion } = pod.metadata;
     const patch = { metadata: { uid, resourceVersion }, status: { nominatedNodeName: null } };
     await ports.kubernetes.patchStatus('Pod', podKeyOf(one), patch);

@@ -28,6 +28,7 @@ import { readSnapshot } from '../gather/read-snapshot.ts';
 import { planWithoutSpares } from '../plan/plan-without-spares.ts';
 import { recordPlan } from '../commit/record-plan.ts';
 import { reportLeft } from './report-left.ts';
+import { endNominations } from './end-nominations.ts';
 import { tellHeldBack } from './tell-held-back.ts';
 import { tellNominated } from './tell-nominated.ts';
 import { tellRefused } from '../plan/tell-refused.ts';
@@ -97,6 +98,7 @@ export async function provision(
   //    What is taken back counts before prices are read.
   const snapshot = await withKnownReasons(ports, published);
   await noteEvictions(ports, snapshot);
+  await endNominations(ports, snapshot);
   const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
   const decided = await decide(ports, gathered, mayLaunch && isQuiet(ports, gathered));
