@@ -1,3 +1,4 @@
+import { taint } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { dedicationIn } from '../../kubernetes/dedicated-taint.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
@@ -5,6 +6,7 @@ import { conditionOf } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { SETTLING_MS } from '../gather/gather.ts';
 import { nominateNoMore, type PlannedPod } from '../gather/planned-pods.ts';
+import type { NodePod } from '../../ports/kubernetes.ts';
 import { eachAlone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 
@@ -21,7 +23,12 @@ const ASKED_EVERY_MS = 60_000;
  */
 export async function endNominations(ports: Ports, snapshot: Snapshot): Promise<void> {
   const stale = staleNominations(ports, snapshot);
-  await eachAlone([...stale], NODES_AT_ONCE, ([node, pods]) => nominateNoMore(ports, node, pods));
+  await eachAlone([...stale], NODES_AT_ONCE, ([node, pods]) => nominateNoMore(ports, node, pods, mayPass));
+}
+
+/** Who may pass none of our nodes was nominated by the scheduler. */
+function mayPass({ spec }: NodePod): boolean {
+  return spec.tolerations?.some(({ key }) => key === taint.dedicated.key) === true;
 }
 
 /** By node; those of the scheduler, which preempts others for a pod, are among them. */
