@@ -35,7 +35,7 @@ ${shared}
       --location NAME  Region of what is made. Default: the cluster's. It cannot be changed later
       --app-zip FILE   The app's code, packed already. Default: it is packed here
       --parameters FILE
-                       Further parameters of the template (infra/main.bicep), in JSON, as az takes them
+                       Further parameters of the template, in JSON, as az takes them: docs/deploy.md
       --dry-run        Print each step and what it would change, and change nothing
       --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
@@ -64,7 +64,7 @@ Usage:
 ${shared}
       --app-zip FILE   The app's code, packed already. Default: it is packed here
       --parameters FILE
-                       Further parameters of the template (infra/main.bicep), in JSON, as az takes them
+                       Further parameters of the template, in JSON, as az takes them: docs/deploy.md
       --dry-run        Print each step and what it would change, and change nothing
       --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
