@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readValues } from '../../../../infra/hooks/in-the-cluster.ts';
 import { type Typed, type World, optionsOf, ready, root, type } from '../../../kit/cli/fake-azure.ts';
 
 /** What main.bicep has for who says nothing, as far as it matters here. */
@@ -186,6 +187,17 @@ describe('values of the chart', () => {
     expect(said).not.toContain('keeps values of the chart');
     expect(requests.filter((one) => one.includes('helm get values'))).toEqual([]);
     expect(before.values).not.toHaveProperty('tolerations');
+  });
+
+  test('where Helm does not tell them nothing is installed, as they would be lost', () => {
+    expect(readValues('Error: release: not found\n')).toEqual({});
+    expect(readValues('null\n')).toEqual({});
+    expect(readValues('WARNING: Kubernetes configuration file is group-readable\n{"a":{"b":1}}\n')).toEqual({
+      a: { b: 1 },
+    });
+    expect(() => readValues('Error: query: failed to query with labels: secrets is forbidden\n')).toThrow(
+      'helm does not tell the values that the chart has: Error: query: failed',
+    );
   });
 
   test('--dry-run says that they would stay', async () => {
