@@ -224,11 +224,22 @@ describe('the published package', () => {
   });
 
   test('does not keep the image of another of its versions either where somebody has named it', async () => {
-    const [older, newer] = [packageOf('1', releaseOf('1')), packageOf('2', releaseOf('2'))];
-    const before = world({ files: [join(older, 'dist/app.zip'), join(newer, 'dist/app.zip')] });
-    await type(before, optionsOf(), { home: older, environment: { NODEWRIGHT_RELAY_IMAGE: releaseOf('3') } });
-    await type(before, upgrade, { home: newer });
-    expect(before.values).toMatchObject({ image: { digest: `sha256:${'2'.repeat(64)}` } });
+    const newer = packageOf('2', releaseOf('2'));
+    for (const older of [packageOf('1', releaseOf('1')), root]) {
+      const before = world({ files: [join(older, 'dist/app.zip'), join(newer, 'dist/app.zip')] });
+      await type(before, optionsOf(), { home: older, environment: { NODEWRIGHT_RELAY_IMAGE: releaseOf('3') } });
+      await type(before, upgrade, { home: newer });
+      expect(before.values).toMatchObject({ image: { digest: `sha256:${'2'.repeat(64)}` } });
+    }
+  });
+
+  test('takes its own image in place of one of one’s own where the variable is empty', async () => {
+    const home = packageOf('1', releaseOf('1'));
+    const before = world({ files: [join(home, 'dist/app.zip')] });
+    await type(before, optionsOf(), { home, environment: { NODEWRIGHT_RELAY_IMAGE: other } });
+    await type(before, upgrade, { home, environment: { NODEWRIGHT_RELAY_IMAGE: '' } });
+    expect(before.values).toMatchObject({ image: { digest: `sha256:${'1'.repeat(64)}` } });
+    expect(before.record?.parameters['relayImage']).toEqual({ value: '' });
   });
 
   test('leaves its deployment to a checkout, which builds, and a registry that one has made to the package', async () => {
