@@ -4,7 +4,7 @@ import { rngFrom } from '../../../sandbox/base/rng.ts';
 import { writeAppZip } from '../../kit/azure-cli/app-zip.ts';
 import { type OpenAzure, openAzure } from '../../kit/azure-cli/open-azure.ts';
 import { titleOf, tools } from '../../kit/azure-cli/tell.ts';
-import { COMMANDS, type Command, type FaultCase, TOLD, arm, casesOf, drawCases, renderCase } from './faults.ts';
+import { COMMANDS, type Command, type FaultCase, arm, casesOf, drawCases, isTold, renderCase } from './faults.ts';
 import { type Kept, keep, restore } from './state.ts';
 
 const command = join(resolve(import.meta.dirname, '../../..'), 'cli/bin.js');
@@ -122,11 +122,11 @@ function isForgotten({ command: name, kind }: FaultCase, err: string): boolean {
 }
 
 /** The last words name the step or what was under way, what Azure said, and what to type. */
-function sentenceFaults(err: string, said: string, { kind }: FaultCase): ReadonlyArray<string> {
+function sentenceFaults(err: string, said: string, one: FaultCase): ReadonlyArray<string> {
   const [, sentence = ''] = /✗ ([^]*)$/.exec(err) ?? [];
   return [
     ...(/^(step \d of \d, |cannot )/.test(sentence) ? [] : ['no step is named']),
-    ...(TOLD[kind].test(said) ? [] : ['what Azure said is not told']),
+    ...(isTold(said, one) ? [] : ['what Azure said is not told']),
     ...(/type the same again|az login|ask an owner|az |run it again/.test(sentence) ? [] : ['nothing is said to type']),
     ...(/Traceback/.test(sentence) ? ['a traceback is shown'] : []),
   ].map((fault) => `${fault}: ${err}`);

@@ -36,8 +36,13 @@ const REFUSALS: Readonly<Record<string, { readonly status: number; readonly code
     '500': { status: 500, code: 'InternalServerError', message: 'The double/refused server has failed.' },
   };
 
+/** Whether what was said tells of the fault. What az itself has kept to itself, the command says that it has. */
+export function isTold(said: string, { place, kind }: Pick<FaultCase, 'place' | 'kind'>): boolean {
+  return TOLD[kind].test(said) || (/^\/[^/]+\.azurecr\.io\//.test(place) && said.includes('az does not say why'));
+}
+
 /** What of the fault has to be told, whatever az makes of it. */
-export const TOLD: Readonly<Record<FaultKind, RegExp>> = {
+const TOLD: Readonly<Record<FaultKind, RegExp>> = {
   '403': /Microsoft\.Double\/refused|403|Forbidden|AuthorizationFailed/,
   '404': /double\/refused|404|NotFound|Not Found/i,
   '409': /double\/refused|409|Conflict|ongoing/i,
