@@ -90,7 +90,7 @@ export function lookAtChart(
 
 /** One line for the values of one's own that stay. */
 export function tellKept(kept: Readonly<Record<string, unknown>>): ReadonlyArray<string> {
-  const paths = pathsOf(kept);
+  const paths = pathsOf(kept).toSorted();
   return paths.length === 0 ? [] : [`keeps values of the chart, from the cluster: ${paths.join(', ')}`];
 }
 

@@ -15,8 +15,15 @@ export function stateOf({ azure: { management } }: OpenAzure): object {
     sites: [...sites],
     images: [...registries].map(([name, { images }]) => [name, [...images.keys()]]),
     chart: inCluster.isInstalled,
-    values: inCluster.values,
+    values: withoutDigest(inCluster.values),
   };
+}
+
+/** No image is built twice with the same digest, as what is sent names the time. */
+function withoutDigest(values: Management['inCluster']['values']): object | null {
+  if (values === null) return null;
+  const { digest: _, ...image } = values['image'] as Readonly<Record<string, unknown>>;
+  return { ...values, image };
 }
 
 /** Everything that a subscription holds, to be put into another of the same seed: what takes az a minute to make. */

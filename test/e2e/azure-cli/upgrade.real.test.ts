@@ -58,14 +58,11 @@ describe.skipIf(tools === null)(
       const values = join(opened.folder, 'own-values.yaml');
       writeFileSync(values, 'tolerations:\n  - key: dedicated\nimage:\n  pullPolicy: Always\n');
       const zip = writeAppZip(opened.folder, '1.0.0');
-      const { code, err } = await opened.type(
-        [
-          join(older, 'cli/bin.js'),
-          ...['deploy', '--cluster', opened.clusterId, '--app-zip', zip, '--parameters', parameters, '--yes'],
-        ],
-        { NODEWRIGHT_CURRENCY: 'EUR', NODEWRIGHT_CHART_VALUES: values },
-      );
-      expect(err).toBe('');
+      const words = ['deploy', '--cluster', opened.clusterId, '--app-zip', zip, '--parameters', parameters, '--yes'];
+      const environment = { NODEWRIGHT_CURRENCY: 'EUR', NODEWRIGHT_CHART_VALUES: values };
+      const { code, err } = await opened.type([join(older, 'cli/bin.js'), ...words], environment);
+      // az tells of the build there.
+      expect(err).not.toContain('✗');
       expect(code).toBe(0);
       expect(codes()).toEqual([digestOf('1.0.0')]);
       expect(images().map(([name]) => name)).toEqual([`nodewright-relay:${OLDER}`]);
@@ -88,15 +85,13 @@ describe.skipIf(tools === null)(
         .slice(asked)
         .filter(({ host, method }) => host === 'management.azure.com' && method !== 'GET')
         .map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').replace(/.*\//, '')}`);
-      // The second asks for the template, the last runs what only reads in the cluster.
-      expect(new Set(writes)).toEqual(
-        new Set(['POST exportTemplate', 'POST whatIf', 'POST runCommand', 'POST listClusterUserCredential']),
-      );
+      // Each of these asks; the command in the cluster reads there.
+      expect(new Set(writes)).toEqual(new Set(['POST exportTemplate', 'POST whatIf', 'POST runCommand']));
     });
 
     test('it brings code, image and defaults of its version, and keeps what was chosen', async () => {
       const { code, out, err } = await opened.type(upgrade);
-      expect(err).toBe('');
+      expect(err).not.toContain('✗');
       expect(out).toContain('Nodewright is deployed for sandbox.');
       expect(code).toBe(0);
       expect(codes()).toEqual([digestOf('2.0.0')]);
@@ -122,7 +117,8 @@ describe.skipIf(tools === null)(
     test('the older version brings itself back, and status says that it works', async () => {
       const back = [join(older, 'cli/bin.js'), ...upgrade.slice(1, -1), join(opened.folder, 'app-1.0.0.zip')];
       const { code, err } = await opened.type(back);
-      expect([err, code]).toEqual(['', 0]);
+      expect(err).not.toContain('✗');
+      expect(code).toBe(0);
       expect(codes()).toEqual([digestOf('1.0.0')]);
       expect(deployed()).toMatchObject({ currency: 'EUR', createAlerts: false });
       expect(opened.azure.management.inCluster.values).toMatchObject({
@@ -143,7 +139,7 @@ describe.skipIf(tools === null)(
 function olderVersion(folder: string): string {
   const home = join(folder, 'older');
   mkdirSync(home);
-  for (const path of ['cli', 'examples', 'infra', 'relay', 'shared', 'package.json']) {
+  for (const path of ['.dockerignore', 'cli', 'examples', 'infra', 'relay', 'shared', 'package.json']) {
     cpSync(join(root, path), join(home, path), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(home, 'node_modules'));
