@@ -17,7 +17,7 @@ Settings are environment variables:
   ServiceBus                connection string of the Service Bus namespace, or
   ServiceBus__fullyQualifiedNamespace
                             its host name; the pod's workload identity sends
-  SnapshotStorage           connection string of the storage account, or
+  SnapshotStorage           connection string with a shared access signature, or
   SnapshotStorage__blobServiceUri
                             its blob URI; the pod's workload identity writes
   FEATURE_GATES             as the functions have it; of its gates only CapacityBuffer
@@ -98,8 +98,8 @@ function serviceBusOf(env: Environment): RelayConfig['serviceBus'] {
 function storageOf(env: Environment): RelayConfig['storage'] {
   const connectionString = env['SnapshotStorage'];
   if (connectionString) {
-    if (!/AccountName=|BlobEndpoint=|UseDevelopmentStorage=/i.test(connectionString)) {
-      throw new TypeError('SnapshotStorage is no connection string: it names no account');
+    if (!/(^|;)\s*BlobEndpoint=/i.test(connectionString) || !/(^|;)\s*SharedAccessSignature=/i.test(connectionString)) {
+      throw new TypeError('SnapshotStorage is no connection string with BlobEndpoint and SharedAccessSignature');
     }
     return { kind: 'connectionString', connectionString };
   }

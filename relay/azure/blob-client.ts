@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { WorkloadIdentity } from './workload-identity.ts';
@@ -31,7 +30,7 @@ export interface BlobClient {
   readonly close: () => void;
 }
 
-/** The service's version that we speak; its rules for signing are those of 2015-02-21 and later. */
+/** The service's version that we speak. */
 const serviceVersion = '2023-11-03';
 
 /** Longest that a request may be silent. A snapshot is some MB. */
@@ -42,12 +41,13 @@ const LARGEST_BODY = 65_536;
 
 interface Account {
   readonly base: URL;
-  readonly authorize: (method: string, url: URL, headers: Readonly<Record<string, string>>) => Promise<string>;
+  /** What lets each request in, as headers; a shared access signature stands in the address in their place. */
+  readonly authorization: () => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Makes a client. Throws TypeError naming what a connection string lacks. */
 export function createBlobClient(settings: StorageSettings): BlobClient {
-  const account = settings.kind === 'identity' ? identityAccount(settings) : keyAccount(settings.connectionString);
+  const account = settings.kind === 'identity' ? identityAccount(settings) : signedAccount(settings.connectionString);
   const isHttps = account.base.protocol === 'https:';
   const agent = isHttps ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 
@@ -58,17 +58,18 @@ export function createBlobClient(settings: StorageSettings): BlobClient {
     body: Uint8Array,
   ): Promise<BlobAnswer> {
     const url = new URL(`${account.base.pathname.replace(/\/$/, '')}${path}`, account.base);
+    for (const [name, value] of account.base.searchParams) url.searchParams.append(name, value);
     const headers = {
       ...given,
+      ...(await account.authorization()),
       'x-ms-date': new Date().toUTCString(),
       'x-ms-version': serviceVersion,
       ...(method === 'PUT' ? { 'content-length': String(body.byteLength) } : {}),
     };
-    const authorization = await account.authorize(method, url, headers);
     return new Promise((resolve, reject) => {
       const sent = (isHttps ? httpsRequest : httpRequest)(url, {
         method,
-        headers: { ...headers, authorization },
+        headers,
         agent,
         timeout: TIMEOUT_MS,
       });
@@ -103,68 +104,26 @@ async function collect(answer: IncomingMessage, isWanted: boolean): Promise<Uint
 function identityAccount({ blobServiceUri, identity }: Extract<StorageSettings, { kind: 'identity' }>): Account {
   return {
     base: new URL(blobServiceUri),
-    authorize: async () => `Bearer ${(await identity.getToken('https://storage.azure.com/.default')).token}`,
+    authorization: async () => ({
+      authorization: `Bearer ${(await identity.getToken('https://storage.azure.com/.default')).token}`,
+    }),
   };
 }
 
-/** Azurite's published account, which the connection string `UseDevelopmentStorage=true` stands for. */
-const developmentAccount =
-  'AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1';
-
-function keyAccount(connectionString: string): Account {
-  const given = /UseDevelopmentStorage=true/i.test(connectionString) ? developmentAccount : connectionString;
+/** Accounts that a deployment makes take no keys, so the relay signs nothing: whoever starts it by hand has signed. */
+function signedAccount(connectionString: string): Account {
   const parts = new Map(
-    given.split(';').map((part) => {
+    connectionString.split(';').map((part) => {
       const equals = part.indexOf('=');
       return [part.slice(0, equals).trim().toLowerCase(), part.slice(equals + 1).trim()];
     }),
   );
-  const name = parts.get('accountname');
-  const key = parts.get('accountkey');
-  if (name === undefined || key === undefined) {
-    throw new TypeError('the storage connection string has no AccountName and AccountKey');
+  const [endpoint, signature] = [parts.get('blobendpoint'), parts.get('sharedaccesssignature')];
+  if (endpoint === undefined || signature === undefined) {
+    throw new TypeError('the storage connection string has no BlobEndpoint and SharedAccessSignature');
   }
-  const protocol = parts.get('defaultendpointsprotocol') ?? 'https';
-  const suffix = parts.get('endpointsuffix') ?? 'core.windows.net';
-  const endpoint = parts.get('blobendpoint') ?? `${protocol}://${name}.blob.${suffix}`;
   if (!URL.canParse(endpoint)) throw new TypeError('the storage connection string has a BlobEndpoint that is no URL');
-  const secret = Buffer.from(key, 'base64');
-  return {
-    base: new URL(endpoint),
-    async authorize(method, url, headers) {
-      const signature = createHmac('sha256', secret)
-        .update(textToSign(name, method, url, headers))
-        .digest('base64');
-      return `SharedKey ${name}:${signature}`;
-    },
-  };
-}
-
-/** Headers whose values stand in the text to sign by place, in the service's order. */
-const signedHeaders = [
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-md5',
-  'content-type',
-  'date',
-  'if-modified-since',
-  'if-match',
-  'if-none-match',
-  'if-unmodified-since',
-  'range',
-];
-
-function textToSign(account: string, method: string, url: URL, headers: Readonly<Record<string, string>>): string {
-  const byPlace = signedHeaders.map((name) =>
-    name === 'content-length' && headers[name] === '0' ? '' : (headers[name] ?? ''),
-  );
-  const byName = Object.keys(headers)
-    .filter((name) => name.startsWith('x-ms-'))
-    .toSorted()
-    .map((name) => `${name}:${headers[name]}`);
-  const query = [...url.searchParams]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}:${value}`);
-  return [method, ...byPlace, ...byName, [`/${account}${url.pathname}`, ...query].join('\n')].join('\n');
+  const base = new URL(endpoint);
+  base.search = signature;
+  return { base, authorization: () => Promise.resolve({}) };
 }

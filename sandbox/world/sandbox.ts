@@ -22,6 +22,7 @@ import { type MachinePace, connectMachines } from './machines.ts';
 import { nodeSettings, orderedIdentities } from './node-settings.ts';
 import { openRelays, type RelayPorts } from './processes/relays.ts';
 import { azureDelayMs } from './processes/restart-delay.ts';
+import { storageConnection } from './storage-connection.ts';
 import { type Rng, rngFrom } from '../base/rng.ts';
 
 /** How to run the whole product on this machine. */
@@ -109,10 +110,6 @@ const CLUSTER = 'sandbox';
 
 /** The Event Grid subscription that is there from the start. */
 export const INTERRUPTIONS = 'interruptions';
-
-/** Azurite's published development account. */
-const ACCOUNT = 'devstoreaccount1';
-const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 /** A port found free can be taken before its owner binds it; three times in a row is not chance. */
 const STARTS_MAX = 3;
@@ -406,7 +403,7 @@ function brokerChild(options: SandboxOptions, ports: Ports): Child {
 function connections(ports: Ports): Readonly<Record<'ServiceBus' | 'SnapshotStorage', string>> {
   return {
     ServiceBus: `Endpoint=sb://127.0.0.1:${ports.broker};SharedAccessKeyName=sandbox;SharedAccessKey=sandbox;UseDevelopmentEmulator=true`,
-    SnapshotStorage: `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};BlobEndpoint=http://127.0.0.1:${ports.blob}/${ACCOUNT};`,
+    SnapshotStorage: storageConnection(`http://127.0.0.1:${ports.blob}`),
   };
 }
 

@@ -52,11 +52,13 @@ function renderPage(first: Size, others: ReadonlyArray<Size>): string {
   });
   return `# What the sandbox shows
 
-This page is written by \`npm run generate\`. It shows eight runs of the sandbox, drawn with today's code; \`node scripts/screens/record.ts\`
-records the runs again. The terminal below has ${first.columns} columns and ${first.rows} lines. The same runs at ${links}.
+This page shows eight runs of the sandbox, each with the command that starts it. The terminal below has ${first.columns} columns and ${first.rows} lines.
+Other pages show the same runs in larger terminals: ${links}.
 
-The first two lines say what all nodes cost per hour, how many nodes are ready, and how many pods run. Below them are the nodes, the reasons why
-pods or nodes wait (\`!\`), the news, and commands and keys. A text that does not fit ends with \`…\`. The arrow keys scroll the nodes, PgUp and PgDn the news.
+The first two lines of a screen say what all nodes cost per hour, how many nodes are ready, and how many pods run. Below them are the nodes, then lines with
+\`!\` (reasons why pods or nodes wait), then the messages (the "news"), commands and keys. A text that is too long ends with \`…\`. The arrow keys scroll the nodes, PgUp and PgDn the news.
+
+\`npm run generate\` draws this page from recorded runs. \`node scripts/screens/record.ts\` records the runs again.
 
 ${parts.join('\n')}`;
 }

@@ -18,14 +18,15 @@ export const scenes: ReadonlyArray<Scene> = [
     command: 'npm start',
     next: 'Wait until all ten pods run.',
     shows:
-      'Two nodes, their price per hour, and how much of each node the pods request. The head says how far the plan can be from the cheapest one.',
+      'The screen shows two nodes, their price per hour, and how much of each node the pods request. The first line says how far the plan can be from the cheapest one.',
   },
   {
     name: 'many-pods',
     title: '200 pods',
     command: 'npm start',
     next: 'Scale to 200 replicas.',
-    shows: 'Some of the new nodes are ready, others boot or join. The table and the news share the height.',
+    shows:
+      'Some of the new nodes are ready, others boot or join the cluster. If the screen has too few lines, both nodes and news get a part of them.',
   },
   {
     name: 'spot-eviction',
@@ -62,7 +63,8 @@ export const scenes: ReadonlyArray<Scene> = [
     title: 'Consolidation',
     command: 'npm start',
     next: 'Scale to 20 replicas, scale back to 10, and press `d`.',
-    shows: 'Each removal says its reason, how many pods move, and what it saves. The head adds up what was saved.',
+    shows:
+      'Each removal says its reason, how many pods move, and what it saves. The first line adds up what was saved.',
   },
   {
     name: 'startup-taint',

@@ -34,6 +34,8 @@ export const label = {
   azureMode: 'kubernetes.azure.com/mode',
   scaleSetPriority: 'kubernetes.azure.com/scalesetpriority',
   priority: 'kubernetes.azure.com/priority',
+  /** Client id of the identity that the kubelet has. */
+  kubeletIdentity: 'kubernetes.azure.com/kubelet-identity-client-id',
 } as const;
 
 /** What our own steps write on NodeClaims: that it comes back as a change is no news to anybody. */

@@ -47,7 +47,7 @@ export function normalizeValue(key: string, value: string): string {
 
 /**
  * Keys whose value the instance type alone decides. Sources: Kubernetes well-known labels, karpenter-provider-azure
- * 2026-08.
+ * 2026-08. What a NodePool may require is in `pool-labels.ts`.
  */
 const TYPE_LEVEL: ReadonlySet<string> = new Set([
   labelKey.instanceType,

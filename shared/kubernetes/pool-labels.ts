@@ -3,7 +3,8 @@ import { didYouMean } from './text/word-meant.ts';
 
 /**
  * Which label keys and values a NodePool may name. Sources: Karpenter 1.14 and karpenter-provider-azure 2026-08; the
- * lists are theirs, so that a manifest which passes there passes here.
+ * lists are theirs, so that a manifest which passes there passes here, and one that passes here passes there. Which of
+ * these the VM size alone decides is in `labels.ts`.
  */
 
 /** Single keys that a pool may not set or require, because the node gets them from elsewhere. */

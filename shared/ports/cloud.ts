@@ -143,6 +143,8 @@ export interface NodeClassFacts {
   subnet(nodeClass: NodeClass): Promise<ClassVerdict>;
   /** Whether the deployment itself has all that nodes are made with. */
   deployment(): Promise<ClassVerdict>;
+  /** Client id of the identity that the kubelets of new nodes get; null where it is not known. Never throws. */
+  kubeletIdentity(): Promise<string | null>;
   /** When images that nodes run on may be replaced by newer ones. */
   maintenance(): Promise<Maintenance>;
   /** The newest images for the class, in order of preference; empty when there are none. */

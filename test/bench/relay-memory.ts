@@ -36,7 +36,7 @@ async function measure(): Promise<void> {
       CLUSTER_NAME: 'bench',
       KUBECONFIG: join(folder, 'kubeconfig'),
       ServiceBus: 'Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true',
-      SnapshotStorage: `DefaultEndpointsProtocol=http;AccountName=bench;AccountKey=YmVuY2g=;BlobEndpoint=${url}/blobs;`,
+      SnapshotStorage: `BlobEndpoint=${url}/blobs;SharedAccessSignature=sig=bench`,
       METRICS_PORT: '0',
       HEALTH_PORT: '0',
       BIND_ADDRESS: '127.0.0.1',

@@ -8,11 +8,15 @@ import type { NodeState, View } from '../view/view.ts';
  * short.
  */
 export function reasonsOf({ nodes, shortages, waiting }: View): ReadonlyArray<string> {
-  const pods = waiting.map(({ reason, pods: names }) => {
+  const untold = waiting.filter(({ reason }) => shortages.length === 0 || !SHORT_OF_QUOTA.test(reason));
+  const pods = untold.map(({ reason, pods: names }) => {
     return `${counted(names.length, 'pod')} ${names.length === 1 ? 'waits' : 'wait'}: ${reason}`;
   });
   return [...(waiting.length === 0 ? [] : shortages.map(shortageSentence)), ...heldSentences(nodes), ...pods];
 }
+
+/** The app's reason that says no more than the quota which is short: it knows that there is none, and not of what. */
+const SHORT_OF_QUOTA = /^[^:;]+: (every|no) instance type [^;]*quota does not allow (it|any)(; wait, [^;]*)?$/;
 
 /** What nodes wait for that nobody else may do: those that wait for the same thing together. */
 export function heldSentences(nodes: View['nodes']): ReadonlyArray<string> {

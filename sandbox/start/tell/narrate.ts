@@ -10,6 +10,7 @@ import {
   type Refusal,
   refusedSentence,
   removedSentence,
+  spotAvoidedSentence,
 } from './sentences.ts';
 import { givenUp, retrySentence, SENTENCES } from './tell-event.ts';
 import type { Sentence } from '../view/view.ts';
@@ -65,8 +66,16 @@ export function createNarrator({ claims, say, later = byTheClock }: NarratorOpti
   const retried = gatherTogether<string>(later, (errors) => {
     say('warn', retrySentence(errors));
   });
+  // By their end.
+  const shortagesTold = new Set<string>();
   const tellers: Readonly<Record<string, (event: AppEvent) => void>> = {
     provisioned: (event) => tellProvisioned(event, { claims, say, later }),
+    'spot-avoided': (event) => {
+      const until = textFact(event, 'until');
+      if (shortagesTold.has(until)) return;
+      shortagesTold.add(until);
+      say('warn', spotAvoidedSentence(numberFact(event, 'refusedSizes')));
+    },
     'nodeclaim-registered': (event) => {
       inUse.add(textFact(event, 'claim'));
       joined.add({ name: textFact(event, 'node'), sinceLaunchMs: numberFact(event, 'sinceLaunchMs') });

@@ -57,6 +57,11 @@ export function provisionedSentence({ machines, pods, bufferPods = 0, left, cost
   return tell(0);
 }
 
+/** Why a node is on demand although its NodePool allows spot. The log has until when. */
+export function spotAvoidedSentence(sizes: number): string {
+  return `Azure had no spot VM of ${counted(sizes, 'size')}: on-demand VMs are chosen for up to ten minutes.`;
+}
+
 /** Azure announces that a machine goes. */
 export function noticeSentence(node: string, event: string, inMs: number): string {
   const seconds = Math.max(0, Math.round(inMs / 1_000));

@@ -270,4 +270,16 @@ function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, a
     weighedLowerBoundMicroPerHour: plan.weighed.lowerBound,
     currency: ports.catalogs.currency,
   });
+  logAvoidedSpot(ports, plan, name);
+}
+
+/** Why what is on demand was chosen where spot is allowed: Azure had none of many sizes. */
+function logAvoidedSpot(ports: Ports, { claims }: Plan, decision: string): void {
+  for (const { offering, cheaper } of claims) {
+    for (const { reason } of offering.capacityType === 'spot' ? [] : cheaper) {
+      if (reason.kind !== 'spot-storm' || reason.refusedSizes === 0) continue;
+      ports.log('spot-avoided', { decision, refusedSizes: reason.refusedSizes, until: reason.until });
+      return;
+    }
+  }
 }

@@ -109,7 +109,7 @@ function isOverdue(claim: NodeClaim, snapshot: Snapshot | null, nowMs: number): 
 
 /**
  * A node that is not what its pool and class ask for any more, and does not say so: the look that should have found it
- * out was lost. Sizes that are gone are left to the node's own looks, as the list of them is no part of a snapshot.
+ * out was lost. Sizes that are gone and another identity are left to the node's own looks, as a snapshot has neither.
  */
 function isDriftUnseen(claim: NodeClaim, snapshot: Snapshot | null): boolean {
   if (snapshot === null || isTrue(claim.status?.conditions, 'Drifted')) return false;
@@ -117,7 +117,13 @@ function isDriftUnseen(claim: NodeClaim, snapshot: Snapshot | null): boolean {
   const pool = snapshot.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
   const nodeClass = snapshot.nodeClasses.find(({ metadata }) => metadata.name === claim.spec.nodeClassRef.name);
   if (node === undefined || pool === undefined || nodeClass === undefined) return false;
-  const facts = { pool, nodeClass: toNodeClass(nodeClass), node, instanceTypes: new Set<string>() };
+  const facts = {
+    pool,
+    nodeClass: toNodeClass(nodeClass),
+    node,
+    instanceTypes: new Set<string>(),
+    kubeletIdentity: null,
+  };
   return findDrift(claim, facts) !== null;
 }
 

@@ -19,7 +19,7 @@ import { heldMachines, type ExistingCapacity } from '../present/existing-capacit
 import { hostPortsOf, type HostPort } from '../rules/host-ports.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { reservationsLeft, type ReservationsLeft } from './reservations.ts';
-import { addVector, toVector, type Dimensions } from '../quantity/resource-table.ts';
+import { addVector, fitsRow, toVector, type Dimensions } from '../quantity/resource-table.ts';
 import { untolerated } from '../rules/taints.ts';
 
 /** What decides the value of one label on a pool's nodes. `undefined` values: no such label. */
@@ -255,4 +255,22 @@ export function bookCapacity(remaining: Map<string, number>, capacity: Amounts, 
 /** What a node of this capacity takes of a resource that is limited, `nodes` included. */
 export function amountOf(capacity: Amounts, name: string): number {
   return name === 'nodes' ? 1 : (capacity.get(name) ?? 0);
+}
+
+/** The offerings of a type among `mask` that hold `load` and `more` together. */
+export function holdingBits(
+  { usable, uniform, usableOnAll }: PoolState,
+  type: number,
+  mask: number,
+  load: Float64Array,
+  more: Float64Array,
+): number {
+  if (mask === 0) return 0;
+  if (uniform[type] === 1) return fitsRow(load, more, usableOnAll, type * load.length) ? mask : 0;
+  const first = type * MARKETS_MAX;
+  let fitting = 0;
+  for (let bit = 0; bit < MARKETS_MAX; bit++) {
+    if ((mask >> bit) & 1 && fitsRow(load, more, usable, (first + bit) * load.length)) fitting |= 1 << bit;
+  }
+  return fitting;
 }

@@ -1,15 +1,12 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { storageConnection } from '../../../sandbox/world/storage-connection.ts';
 
 /** A storage account in memory, for one test file. */
 export interface StorageAccount {
   readonly connectionString: string;
   readonly close: () => Promise<void>;
 }
-
-/** Azurite's published account; it guards nothing. */
-const account = 'devstoreaccount1';
-const key = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 const startMs = 30_000;
 
@@ -38,7 +35,7 @@ export async function startAzurite(): Promise<StorageAccount> {
     child.once('exit', (code) => reject(new Error(`Azurite ended with ${String(code)}: ${said}`)));
   });
   return {
-    connectionString: `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${key};BlobEndpoint=${url}/${account};`,
+    connectionString: storageConnection(url),
     close: () =>
       new Promise((resolve) => {
         child.removeAllListeners('exit');

@@ -89,10 +89,10 @@ describe('the snapshot store', () => {
     away.close();
   });
 
-  test('a key that is wrong is refused with what the service says', async () => {
+  test('a signature that is wrong is refused with what the service says', async () => {
     const wrong = createBlobClient({
       kind: 'connectionString',
-      connectionString: storage.connectionString.replace(/AccountKey=[^;]+/, 'AccountKey=d3Jvbmc='),
+      connectionString: storage.connectionString.replace(/sig=[^&;]+/, 'sig=d3Jvbmc%3D'),
     });
     await expect(
       openSnapshotStore(wrong, cluster).beat({ term: 1, version: '', atMs: 0, holdsAtMs: 0 }),

@@ -199,7 +199,13 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       delete: () => Promise.resolve('gone'),
       inventory: nowhere,
     },
-    nodeClassFacts: { subnet: nowhere, deployment: nowhere, images: nowhere, maintenance: nowhere },
+    nodeClassFacts: {
+      subnet: nowhere,
+      deployment: nowhere,
+      kubeletIdentity: () => Promise.resolve(null),
+      images: nowhere,
+      maintenance: nowhere,
+    },
     catalogs: {
       currency: 'USD',
       instanceTypes: () => Promise.resolve(sizes),

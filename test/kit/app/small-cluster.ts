@@ -67,6 +67,7 @@ export interface Outside {
   inventory: (machines: ReadonlyArray<InventoryItem>) => ReadonlyArray<InventoryItem>;
   subnet: ClassVerdict;
   deployment: ClassVerdict;
+  kubeletIdentity: string | null;
   images: ReadonlyArray<NodeImage>;
   /** The storms that a machine is part of that is taken back. */
   storms: ReadonlyArray<SpotStorm>;
@@ -120,6 +121,7 @@ export function smallCluster() {
     inventory: (machines) => machines,
     subnet: { kind: 'ready' },
     deployment: { kind: 'ready' },
+    kubeletIdentity: null,
     images: [{ id: 'image', requirements: [] }],
     storms: [],
     maintenance: { kind: 'any-time' },
@@ -234,6 +236,7 @@ function smallAzure(outside: Outside) {
       nodeClassFacts: {
         subnet: () => Promise.resolve(outside.subnet),
         deployment: () => Promise.resolve(outside.deployment),
+        kubeletIdentity: () => Promise.resolve(outside.kubeletIdentity),
         images: () => Promise.resolve(outside.images),
         maintenance: () => Promise.resolve(outside.maintenance),
       },

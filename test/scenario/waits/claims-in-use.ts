@@ -71,6 +71,17 @@ export const claimsInUse: Cases = {
       return { cluster, isDone: () => cluster.conditionOf('c', 'Drifted')?.['reason'] === 'InstanceTypeNotFound' };
     },
   },
+  'NodeClaim: in use, and new nodes get another kubelet identity': {
+    ending: 'it says that it has drifted',
+    begin: async () => {
+      const cluster = await used();
+      cluster.keepNodes();
+      const identity = { 'kubernetes.azure.com/kubelet-identity-client-id': 'old' };
+      cluster.server.patch('nodes', 'aks-c', { metadata: { labels: identity } }, 'object');
+      cluster.outside.kubeletIdentity = 'new';
+      return { cluster, isDone: () => cluster.conditionOf('c', 'Drifted')?.['reason'] === 'KubeletIdentityDrift' };
+    },
+  },
   'NodeClaim: in use, and `consolidateAfter` ends, after 5 min here': {
     ending: 'it says that it may be consolidated',
     waits: ["disruptable.ts 'nothing: it is ready'"],

@@ -161,6 +161,7 @@ export class Process {
       nodeClassFacts: {
         subnet: () => this.#call('subnet', () => ({ kind: 'ready' })),
         deployment: () => Promise.resolve({ kind: 'ready' }),
+        kubeletIdentity: () => Promise.resolve(null),
         maintenance: () => Promise.resolve({ kind: 'any-time' }),
         images: () => this.#call('images', () => [{ id: outside.image(), requirements: [] }]),
       },

@@ -6,6 +6,8 @@ import { aksNodeClassKind } from '../../../shared/contract/api/kinds/aks-node-cl
 import { nodePoolKind } from '../../../shared/contract/api/kinds/node-pool.ts';
 import type { StructuralSchema } from '../../../shared/contract/api/schema/structural.ts';
 import { annotation, tag, taint } from '../../../shared/contract/names.ts';
+import { driftReasons } from '../../../shared/app/follow/judge/drift.ts';
+import { wellKnownLabels } from '../../../shared/kubernetes/pool-labels.ts';
 import { listSources } from './said-texts.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -64,6 +66,13 @@ describe('the page on annotations', () => {
     expect(own.filter((name) => name.startsWith('nodewright') && !page.includes(name))).toEqual([]);
   });
 
+  test('has a row for each label that pods and NodePools may select by', () => {
+    const [, labels = ''] = page.split('## Labels that pods and NodePools select by');
+    const rows = [...(labels.split('\n## ')[0] ?? '').matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell);
+    const named = rows.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+    expect(named.toSorted()).toEqual([...wellKnownLabels].toSorted());
+  });
+
   test('names no event that nothing publishes', () => {
     const [, events = ''] = page.split('## Events');
     const named = [...events.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
@@ -89,6 +98,12 @@ test('every reason of drift that a page has is one that the code gives', () => {
     [...read(name).matchAll(/`(\w+(?:Drift|Drifted))`/g)].map(([, reason = '']) => [name, reason] as const),
   );
   expect(named.filter(([, reason]) => !code.includes(`'${reason}'`))).toEqual([]);
+});
+
+test('the page on disruption has a row for each reason of drift, in the order of the code', () => {
+  const [, rows = ''] = read('docs/disruption.md').split('## Why a node has drifted');
+  const named = [...(rows.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
+  expect(named).toEqual([...driftReasons]);
 });
 
 test('the page of reasons is as npm run generate writes it', () => {

@@ -22,7 +22,7 @@ function kubeconfig(user: object = { token: 'secret' }, cluster: object = { serv
 const good = {
   CLUSTER_NAME: 'one',
   ServiceBus: 'Endpoint=sb://localhost:5672;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true',
-  SnapshotStorage: 'UseDevelopmentStorage=true',
+  SnapshotStorage: 'BlobEndpoint=http://127.0.0.1:10000/a;SharedAccessSignature=sig=b',
   KUBECONFIG: kubeconfig(),
   POD_NAME: 'relay-0',
 };
@@ -147,8 +147,9 @@ describe('what may be set', () => {
     ['ServiceBus', 'SharedAccessKeyName=a; endpoint=sb://x', true],
     ['ServiceBus', 'NotEndpoint=sb://x', false],
     ['ServiceBus', 'Endpoint=https://x', false],
-    ['SnapshotStorage', 'AccountName=a;AccountKey=b', true],
-    ['SnapshotStorage', 'blobendpoint=x', true],
+    ['SnapshotStorage', 'blobendpoint=x; sharedaccesssignature=y', true],
+    ['SnapshotStorage', 'BlobEndpoint=x', false],
+    ['SnapshotStorage', 'AccountName=a;AccountKey=b', false],
   ])('%s may be %s: %s', (name, value, isFine) => {
     expect(takes({ [name]: value })).toBe(isFine);
   });

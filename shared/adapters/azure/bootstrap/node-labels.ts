@@ -65,7 +65,7 @@ function ofNode(
     'kubernetes.azure.com/os-sku-requested': imageFamily,
     'kubernetes.azure.com/os-sku-effective': resolveFamily(choices, kubernetesVersion),
     'kubernetes.azure.com/localdns-state': hasLocalDns(nodeClass) ? 'enabled' : 'disabled',
-    ...(identity === undefined ? {} : { 'kubernetes.azure.com/kubelet-identity-client-id': identity }),
+    ...(identity === undefined ? {} : { [label.kubeletIdentity]: identity }),
     ...(fipsMode === 'FIPS' ? { 'kubernetes.azure.com/fips_enabled': 'true' } : {}),
     ...(artifactStreaming?.enabled === true && !isArm(instanceType)
       ? { 'kubernetes.azure.com/artifactstreaming-enabled': 'true' }

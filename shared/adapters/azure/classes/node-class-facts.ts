@@ -32,6 +32,7 @@ export function createNodeClassFacts(
   return {
     subnet: (nodeClass) => readSubnet(clients, settings, nodeClass.spec.vnetSubnetID ?? settings.VNET_SUBNET_ID),
     deployment: () => judgeDeployment(clients, complete),
+    kubeletIdentity: async () => (await complete()).settings.KUBELET_IDENTITY_CLIENT_ID ?? null,
     maintenance: () => readMaintenance(clients, settings.MAINTENANCE_CONFIGURATION_ID),
     images: async (nodeClass, kubernetesVersion) => {
       const definitions = definitionsFor(nodeClass, kubernetesVersion);

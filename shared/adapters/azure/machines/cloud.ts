@@ -137,7 +137,7 @@ function taken({ settings }: CloudParts, what: string): LaunchOutcome {
   return {
     kind: 'rejected',
     reason: 'NameTaken',
-    message: `${what} exists and is not ours: its tag ${tag.cluster} is not ${settings.CLUSTER_NAME}; delete the NodeClaim, or give it another name`,
+    message: `${what} exists and is not ours: its tag ${tag.cluster} is not ${settings.CLUSTER_NAME}; delete the NodeClaim, or delete what has its name`,
   };
 }
 

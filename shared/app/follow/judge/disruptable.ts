@@ -26,12 +26,13 @@ export async function noteDisruptable(
 ): Promise<FollowOutcome> {
   const { claim } = draft;
   const pool = claim.metadata.labels?.[label.nodePool];
-  const [nodePool, nodeClass] = await Promise.all([
+  const [nodePool, nodeClass, kubeletIdentity] = await Promise.all([
     pool === undefined ? null : ports.definitions.nodePool(pool),
     ports.definitions.nodeClass(claim.spec.nodeClassRef.name),
+    ports.nodeClassFacts.kubeletIdentity(),
   ]);
   const instanceTypes = nodeClass === null ? new Set<string>() : await ports.catalogs.instanceTypeNames(nodeClass);
-  const drift = findDrift(claim, { pool: nodePool, nodeClass, node, instanceTypes });
+  const drift = findDrift(claim, { pool: nodePool, nodeClass, node, instanceTypes, kubeletIdentity });
   const eventMs = lastPodEvent(claim, podEventMs, ports.now());
   const consolidatable = judgeConsolidatable(claim, nodePool, eventMs, ports.now());
   const conditions: ReadonlyArray<ConditionChange> = [

@@ -4,15 +4,20 @@ import { admitsLabels, toRules } from '../../../core/rules/label-rule.ts';
 import type { NodeClass } from '../../../ports/kubernetes.ts';
 import { isTrue } from '../../facts/conditions.ts';
 
-/** Why a node is no longer what its pool and class ask for, under Karpenter's reasons. */
+/** Karpenter's reasons for drift, in the order in which they are looked for. docs/disruption.md has a row for each. */
+export const driftReasons = [
+  'NodePoolDrifted',
+  'RequirementsDrifted',
+  'InstanceTypeNotFound',
+  'NodeClassDrift',
+  'K8sVersionDrift',
+  'KubeletIdentityDrift',
+  'ImageDrift',
+] as const;
+
+/** Why a node is no longer what its pool and class ask for. */
 export interface Drift {
-  readonly reason:
-    | 'NodePoolDrifted'
-    | 'RequirementsDrifted'
-    | 'InstanceTypeNotFound'
-    | 'NodeClassDrift'
-    | 'K8sVersionDrift'
-    | 'ImageDrift';
+  readonly reason: (typeof driftReasons)[number];
   readonly message: string;
 }
 
@@ -23,6 +28,8 @@ export interface DriftFacts {
   readonly node: Node;
   /** Names of the instance types that the class can have now. */
   readonly instanceTypes: ReadonlySet<string>;
+  /** Client id of the identity that new nodes get; null where it is not known. */
+  readonly kubeletIdentity: string | null;
 }
 
 /**
@@ -36,7 +43,9 @@ export function findDrift(claim: NodeClaim, facts: DriftFacts): Drift | null {
     poolDrift(claim, pool) ??
     typeDrift(claim, facts) ??
     classDrift(claim, nodeClass) ??
-    versionDrift(claim, nodeClass, facts.node)
+    versionDrift(nodeClass, facts.node) ??
+    identityDrift(facts) ??
+    imageDrift(claim, nodeClass)
   );
 }
 
@@ -63,24 +72,32 @@ function classDrift(claim: NodeClaim, nodeClass: NodeClass): Drift | null {
   return { reason: 'NodeClassDrift', message: `AKSNodeClass ${nodeClass.metadata.name} has changed` };
 }
 
-function versionDrift(claim: NodeClaim, nodeClass: NodeClass, node: Node): Drift | null {
+function versionDrift(nodeClass: NodeClass, node: Node): Drift | null {
   // Before the class has settled, its version and images say nothing about the node.
   if (!isTrue(nodeClass.status?.conditions, 'Ready')) return null;
-  const { kubernetesVersion, images = [] } = nodeClass.status ?? {};
+  const { kubernetesVersion } = nodeClass.status ?? {};
   const kubelet = node.status?.nodeInfo?.kubeletVersion?.replace(/^v/, '');
-  if (kubelet !== undefined && kubernetesVersion !== undefined && kubelet !== kubernetesVersion) {
-    return { reason: 'K8sVersionDrift', message: `its kubelet is ${kubelet}, the cluster is ${kubernetesVersion}` };
-  }
-  return imageDrift(
-    claim,
-    images.map(({ id }) => id),
-  );
+  if (kubelet === undefined || kubernetesVersion === undefined || kubelet === kubernetesVersion) return null;
+  return { reason: 'K8sVersionDrift', message: `its kubelet is ${kubelet}, the cluster is ${kubernetesVersion}` };
 }
 
-function imageDrift(claim: NodeClaim, newest: ReadonlyArray<string>): Drift | null {
+/** A node without the label was not made by us, or by a version that did not know the identity. */
+function identityDrift({ node, kubeletIdentity }: DriftFacts): Drift | null {
+  const identity = node.metadata.labels?.[label.kubeletIdentity] ?? '';
+  if (identity === '' || kubeletIdentity === null) return null;
+  if (identity.toLowerCase() === kubeletIdentity.toLowerCase()) return null;
+  return {
+    reason: 'KubeletIdentityDrift',
+    message: `its kubelet has the identity ${identity}, new nodes have ${kubeletIdentity}`,
+  };
+}
+
+function imageDrift(claim: NodeClaim, nodeClass: NodeClass): Drift | null {
+  if (!isTrue(nodeClass.status?.conditions, 'Ready')) return null;
+  const { images: newest = [] } = nodeClass.status ?? {};
   const image = claim.status?.imageID ?? '';
   if (image === '' || newest.length === 0) return null;
-  if (newest.some((id) => id.toLowerCase() === image.toLowerCase())) return null;
+  if (newest.some(({ id }) => id.toLowerCase() === image.toLowerCase())) return null;
   return { reason: 'ImageDrift', message: `its image ${image} is not the newest` };
 }
 

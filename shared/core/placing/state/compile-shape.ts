@@ -8,9 +8,8 @@ import { at } from '../../quantity/at.ts';
 import { isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from '../../rules/host-ports.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
-import { MARKETS_MAX } from '../../offerings/compile-types.ts';
-import { sharedOfferings, type PoolState } from '../../offerings/pool-state.ts';
-import { fitsRow, toVector, type Dimensions } from '../../quantity/resource-table.ts';
+import { holdingBits, sharedOfferings, type PoolState } from '../../offerings/pool-state.ts';
+import { toVector, type Dimensions } from '../../quantity/resource-table.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Exclusion } from './topology.ts';
 import { volumeRules, type VolumeRules } from '../../rules/volumes.ts';
@@ -141,22 +140,4 @@ function holdingOne(state: PoolState, { requests }: CompiledShape, allowed: Int3
     offered[type] = holdingBits(state, type, at(allowed, type), nothing, requests);
   }
   return offered;
-}
-
-/** The offerings of a type among `mask` that hold `load` and `more` together. */
-export function holdingBits(
-  { usable, uniform, usableOnAll }: PoolState,
-  type: number,
-  mask: number,
-  load: Float64Array,
-  more: Float64Array,
-): number {
-  if (mask === 0) return 0;
-  if (uniform[type] === 1) return fitsRow(load, more, usableOnAll, type * load.length) ? mask : 0;
-  const first = type * MARKETS_MAX;
-  let fitting = 0;
-  for (let bit = 0; bit < MARKETS_MAX; bit++) {
-    if ((mask >> bit) & 1 && fitsRow(load, more, usable, (first + bit) * load.length)) fitting |= 1 << bit;
-  }
-  return fitting;
 }

@@ -4,7 +4,7 @@ import { capacityOf, lowestWeighedOf, openRule } from '../../offerings/compile-p
 import { sourceFor } from '../../offerings/key-source.ts';
 import { bookingFor, wantsMinValues } from '../../offerings/min-values.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
-import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { holdingBits, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { bitsWithRoom } from '../../offerings/reservations.ts';
 import { portsConflict } from '../../rules/host-ports.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type LabelRule,
   type LabelRules,
 } from '../../rules/label-rule.ts';
-import { holdingBits, type Need, type PoolOption } from './compile-shape.ts';
+import type { Need, PoolOption } from './compile-shape.ts';
 import {
   bothOffered,
   NO_PRICES,

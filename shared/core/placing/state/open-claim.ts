@@ -4,13 +4,11 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import { at } from '../../quantity/at.ts';
 import { openRule } from '../../offerings/compile-pool.ts';
 import { bitsWith, restrictTo, sourceFor } from '../../offerings/key-source.ts';
-import type { KeySource } from '../../offerings/pool-state.ts';
-import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
+import { bookCapacity, holdingBits, type KeySource, type PoolState } from '../../offerings/pool-state.ts';
 import { moveReservation } from '../../offerings/reservations.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import type { HostPort } from '../../rules/host-ports.ts';
 import { ABSENT, ANYTHING, chooseValue, oneOf, onlyValue, type LabelRules } from '../../rules/label-rule.ts';
-import { holdingBits, type Need, type CompiledShape } from './compile-shape.ts';
 
 /** One offering of one size of a pool. */
 export interface ChosenOffering {
@@ -167,8 +165,12 @@ export function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int
   return both;
 }
 
-/** Puts the pod there. */
-export function join(joining: Joining, shape: CompiledShape, pod: Pod): void {
+/** Puts the pod there; `shape` is what it brings. */
+export function join(
+  joining: Joining,
+  shape: { readonly ports: ReadonlyArray<HostPort>; readonly requests: Float64Array },
+  pod: Pod,
+): void {
   const { claim, offered, bits, from, open } = joining;
   const own: Changing = claim;
   own.offered = offered;
@@ -221,7 +223,10 @@ function valueAt(source: KeySource, { type, bit }: ChosenOffering): string | und
  * Keeps, in place, the claim at the values that it has now for what a pod of the need settles: pods placed later look
  * at them.
  */
-export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Need): void {
+export function settleAsChosen(
+  claim: OpenClaim,
+  { settled, filtered }: { readonly settled: ReadonlyArray<string>; readonly filtered: ReadonlyArray<string> },
+): void {
   const { state, chosen } = claim;
   const keys = [...settled, ...filtered];
   if (keys.length === 0 || chosen === null) return;

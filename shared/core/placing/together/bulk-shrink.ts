@@ -1,11 +1,10 @@
 import { at } from '../../quantity/at.ts';
 import { capacityOf } from '../../offerings/compile-pool.ts';
-import { holdingBits } from '../state/compile-shape.ts';
 import { offeringsFor, type BulkGroup, type BulkRule } from './bulk-groups.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
 import { narrow, settleOn, settledValue, type ChosenOffering, type OpenClaim } from '../state/open-claim.ts';
-import { withinLimits } from '../../offerings/pool-state.ts';
+import { holdingBits, withinLimits } from '../../offerings/pool-state.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**

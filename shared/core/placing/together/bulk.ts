@@ -7,12 +7,11 @@ import { capacityOf, cheapestBit, lowestBit } from '../../offerings/compile-pool
 import { packGroups } from './pack-groups.ts';
 import { byPorts, withOnePort, withPorts } from './shared-ports.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
-import { holdingBits } from '../state/compile-shape.ts';
 import { keySourceOf, restrictTo } from '../../offerings/key-source.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
 import { narrow, settleOn, emptyClaim, settledValue, type ChosenOffering } from '../state/open-claim.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
-import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { holdingBits, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';

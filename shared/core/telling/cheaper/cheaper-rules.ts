@@ -12,16 +12,15 @@ import {
   offeringsMeeting,
   type CompiledPool,
 } from '../../offerings/compile-pool.ts';
-import { holdingBits, type Need } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { keySourceOf } from '../../offerings/key-source.ts';
-import type { KeySource } from '../../offerings/pool-state.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from '../../rules/label-rule.ts';
 import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from '../../offerings/min-values.ts';
 import { offeringsAt, offeringsOf, settledValue, type OpenClaim } from '../../placing/state/open-claim.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
-import { overLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { holdingBits, overLimits, type KeySource, type PoolState } from '../../offerings/pool-state.ts';
 import { shunnedKind } from '../../offerings/shunned-sizes.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';

@@ -8,6 +8,7 @@ import { createJsonDisplay } from '../../../../sandbox/start/screen/json-display
 import { createPlainDisplay } from '../../../../sandbox/start/screen/plain-display.ts';
 import { renderSession } from '../../../../sandbox/start/record/render-session.ts';
 import { renderSummary, type Summary } from '../../../../sandbox/start/record/render-summary.ts';
+import { reasonsOf } from '../../../../sandbox/start/screen/reason-lines.ts';
 import type { NodeRow, View } from '../../../../sandbox/start/view/view.ts';
 
 const row: NodeRow = {
@@ -94,6 +95,19 @@ describe('quota that pods wait for', () => {
     display.show({ ...short, view: { ...short.view, shortages: [{ ...shortage, pods: 8 }] } });
     const told = lines().filter((line) => line.includes('quota'));
     expect(told).toEqual([`  0:12  ${inWords}`, `  0:12  ${inWords.replace('7 pods', '8 pods')}`]);
+  });
+
+  test('is told once: what the app says of the same pods is left out, and what it says of others is not', () => {
+    const pods = ['default/a'];
+    const of = (pool: string, why: string): string =>
+      `${pool}: every instance type with k In [a] is unavailable: ${why}`;
+    const quota = 'Azure has refused it lately, or quota does not allow it; wait, raise the quota of the subscription';
+    const told = (reasons: ReadonlyArray<string>, shortages: Progress['view']['shortages']) =>
+      reasonsOf({ ...view, shortages, waiting: reasons.map((reason) => ({ reason, pods })) });
+    expect(told([of('general', quota)], [shortage])).toEqual([inWords]);
+    expect(told([of('general', quota)], [])).toEqual([`1 pod waits: ${of('general', quota)}`]);
+    const two = `${of('general', quota)}; other: its taint is not tolerated`;
+    expect(told([two], [shortage])).toEqual([inWords, `1 pod waits: ${two}`]);
   });
 
   test('is in the JSON state, as figures and in words', () => {

@@ -45,6 +45,14 @@ function factsOver(
 const classOf = (spec: NodeClass['spec']): NodeClass => ({ metadata: { name: 'd' }, spec });
 const one = (): ReadonlyArray<Version> => [{ name: '1', publishedDate: new Date(1) }];
 
+test('the identity of new kubelets is the one of the settings, or not known', async () => {
+  const { facts } = factsOver(one);
+  expect(await facts.kubeletIdentity()).toBe(settings.KUBELET_IDENTITY_CLIENT_ID ?? null);
+  const given = { ...settings, KUBELET_IDENTITY_CLIENT_ID: 'an-identity' };
+  const complete = () => Promise.resolve({ settings: given, problems: [] });
+  expect(await createNodeClassFacts({} as Clients, settings, complete, () => 0).kubeletIdentity()).toBe('an-identity');
+});
+
 describe('the images of a class', () => {
   const definitionsOf = async (spec: NodeClass['spec'], version = '1.36.3'): Promise<ReadonlyArray<string>> => {
     const { facts, asked } = factsOver(one);

@@ -64,6 +64,7 @@ function joined(
     dedicatesNodes: given.dedicatesNodes ?? true,
     now: () => clock.now(),
     log: () => undefined,
+    nodeClassFacts: { kubeletIdentity: () => Promise.resolve(null) },
   } as unknown as Ports;
   return {
     clock,

@@ -106,6 +106,18 @@ describe('a node at rest', () => {
     expect(conditionOf('c', 'Drifted')).toMatchObject({ status: 'True', reason: 'InstanceTypeNotFound' });
   });
 
+  test('has drifted when new nodes get another identity than its kubelet has', async () => {
+    const { look, shown, conditionOf, outside, server } = atRest();
+    const labels = { 'kubernetes.azure.com/kubelet-identity-client-id': 'old' };
+    server.patch('nodes', 'aks-c', { metadata: { labels } }, 'object');
+    outside.kubeletIdentity = 'old';
+    await look(1_000);
+    expect(shown('Drifted')).toBeUndefined();
+    outside.kubeletIdentity = 'new';
+    await look(2_000);
+    expect(conditionOf('c', 'Drifted')).toMatchObject({ status: 'True', reason: 'KubeletIdentityDrift' });
+  });
+
   test('says nothing of itself but what is so', async () => {
     const { look, server } = atRest();
     const types = (): ReadonlyArray<unknown> => {

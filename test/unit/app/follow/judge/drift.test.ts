@@ -6,7 +6,13 @@ import { claim, condition, node, nodeClass, nodePool } from '../../../../kit/app
 const types = new Set(['Standard_D2s_v5']);
 
 function reasonOf(given: NodeClaim, facts: Partial<DriftFacts> = {}): string | null {
-  const defaults = { pool: nodePool(), nodeClass: nodeClass(), node: node(), instanceTypes: types };
+  const defaults = {
+    pool: nodePool(),
+    nodeClass: nodeClass(),
+    node: node(),
+    instanceTypes: types,
+    kubeletIdentity: null,
+  };
   return findDrift(given, { ...defaults, ...facts })?.reason ?? null;
 }
 
@@ -14,6 +20,14 @@ const onlySpot = [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: [
 
 function on(key: string, operator: string, ...values: ReadonlyArray<string>): SelectorRequirement {
   return { key, operator, values };
+}
+
+function withIdentity(identity: string): DriftFacts['node'] {
+  const { metadata, ...rest } = node();
+  return {
+    ...rest,
+    metadata: { ...metadata, labels: { 'kubernetes.azure.com/kubelet-identity-client-id': identity } },
+  };
 }
 
 describe('what is drift [J10]', () => {
@@ -98,6 +112,29 @@ describe('what is drift [J10]', () => {
     const unsettled = nodeClass({ kubernetesVersion: '1.37.0', conditions: [condition('Ready', 'Unknown')] });
     expect(reasonOf(claim(), { nodeClass: unsettled })).toBeNull();
     expect(reasonOf(claim(), { nodeClass: nodeClass({ kubernetesVersion: '1.36.3' }) })).toBeNull();
+  });
+
+  it.each([
+    ['b', 'KubeletIdentityDrift'],
+    ['a', null],
+    ['A', null],
+    [null, null],
+  ])('of a node whose kubelet has the identity a, where new nodes get %s, says %s', (kubeletIdentity, reason) => {
+    expect(reasonOf(claim(), { node: withIdentity('a'), kubeletIdentity })).toBe(reason);
+  });
+
+  it('a node that does not name the identity of its kubelet has not drifted', () => {
+    expect(reasonOf(claim(), { kubeletIdentity: 'b' })).toBeNull();
+    expect(reasonOf(claim(), { node: withIdentity(''), kubeletIdentity: 'b' })).toBeNull();
+  });
+
+  it('another identity is drift before another image, and after another version', () => {
+    const images = [{ id: 'new', requirements: [] }];
+    const old = claim({ status: { ...claim().status, imageID: 'old' } });
+    const facts = { node: withIdentity('a'), kubeletIdentity: 'b' };
+    expect(reasonOf(old, { ...facts, nodeClass: nodeClass({ images }) })).toBe('KubeletIdentityDrift');
+    const newer = nodeClass({ images, kubernetesVersion: '1.37.0' });
+    expect(reasonOf(old, { ...facts, nodeClass: newer })).toBe('K8sVersionDrift');
   });
 
   it('an image that is not among those of the class is drift, in whatever casing Azure writes it', () => {

@@ -25,8 +25,9 @@ const ENDINGS: ReadonlyArray<readonly [RegExp, unknown]> = [
   [/^(why|reason|message|error|said|fix)$/, SENTENCE.repeat(6)],
   [/^nodes$/, `aks-${LONG_NAME},aks-${LONG_NAME}2`],
   [/^replacements$/, 'a,b,c'],
-  [/^(claims|evicted|of|bufferPods|left|planned|stillWaiting|tried|times)$/, 30],
+  [/^(claims|evicted|of|bufferPods|left|planned|refusedSizes|stillWaiting|tried|times)$/, 30],
   [/^(zone)$/, 'westeurope-1'],
+  [/^until$/, '2026-11-26T12:00:00.000Z'],
   [/^instanceType$/, 'Standard_NC24ads_A100_v4'],
   [/^step$/, 'name-replacements'],
   [/^act$/, 'patch the status of'],
@@ -138,6 +139,17 @@ describe('what the app logs', () => {
       'aks-b is being removed: m.',
       'Azure refuses D8ls_v5 in zone 2 (RegionalQuotaReached): trying the next best.',
     ]);
+  });
+
+  test('says once per shortage why VMs are on demand', () => {
+    const facts = { decision: 'd', refusedSizes: 5, until: '2026-11-26T12:00:00.000Z' };
+    const avoided = { event: 'spot-avoided', facts };
+    const another = { event: 'spot-avoided', facts: { ...avoided.facts, until: '2026-11-26T12:05:00.000Z' } };
+    expect(told(avoided, [], avoided).map(({ text }) => text)).toEqual([
+      'Azure had no spot VM of 5 sizes: on-demand VMs are chosen for up to ten minutes.',
+    ]);
+    expect(told(avoided, [avoided])).toEqual([]);
+    expect(told(another, [avoided]).length).toBe(1);
   });
 
   test('is silent where it is a step that others tell better', () => {
