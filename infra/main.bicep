@@ -222,6 +222,9 @@ param zoneLinkedNetworkResourceIds string[] = []
 @description('A registry for the relay\'s image is made. Off: the cluster pulls from another.')
 param createRegistry bool = true
 
+@description('The relay\'s image, where it is one of your own: kept with the deployment, so that the next one finds it. Empty: it is built, or that of a published version.')
+param relayImage string = ''
+
 @description('The namespace of the relay in the cluster, which its federated credential, the app and the chart name.')
 @minLength(1)
 @maxLength(63)
@@ -677,6 +680,9 @@ output FEATURE_GATES string = settings.?FEATURE_GATES ?? ''
 
 @description('Name of the registry for the relay\'s image; empty where none was made.')
 output REGISTRY_NAME string = createRegistry ? names.registry : ''
+
+@description('The relay\'s image, where it is one of your own; empty where it is built, or that of a published version.')
+output RELAY_IMAGE string = relayImage
 
 @description('Resource id of the Application Insights component.')
 output APPLICATION_INSIGHTS_ID string = monitoring.outputs.applicationInsightsId

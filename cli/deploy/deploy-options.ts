@@ -12,6 +12,8 @@ export interface DeployOptions {
   readonly location: string | null;
   /** The app's code, packed already; null: it is packed here. */
   readonly appZip: string | null;
+  /** A file of further parameters of the template, as az takes it; null: none. */
+  readonly parameters: string | null;
   readonly isDry: boolean;
   /** Nothing is asked. */
   readonly isYes: boolean;
@@ -32,6 +34,8 @@ Usage:
 ${shared}
       --location NAME  Region of what is made. Default: the cluster's. It cannot be changed later
       --app-zip FILE   The app's code, packed already. Default: it is packed here
+      --parameters FILE
+                       Further parameters of the template, in JSON, as az takes them: docs/deploy.md
       --dry-run        Print each step and what it would change, and change nothing
       --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
@@ -51,14 +55,16 @@ Example:
 `;
 
 export const upgradeUsage = `Bring this version to where Nodewright is deployed for an AKS cluster: the steps of nodewright deploy, with the
-settings as they are, but for the variables that have to be set every time (docs/deploy.md), such as an image of your
-own. An older version brings itself back the same way. It refuses where nothing is deployed.
+choices of the last deployment, each printed in a line: a variable that is set makes another, an empty one takes the
+default. An older version brings itself back the same way. It refuses where nothing is deployed.
 
 Usage:
   nodewright upgrade --cluster ID [options]
 
 ${shared}
       --app-zip FILE   The app's code, packed already. Default: it is packed here
+      --parameters FILE
+                       Further parameters of the template, in JSON, as az takes them: docs/deploy.md
       --dry-run        Print each step and what it would change, and change nothing
       --yes            Ask nothing, and fix what can be fixed
   -h, --help           Print this
@@ -121,8 +127,8 @@ export function deployUsageOf(command: string | undefined): string | undefined {
 }
 
 const values: Readonly<Record<DeployOptions['kind'], ReadonlyArray<string>>> = {
-  deploy: ['--cluster', '--name', '--location', '--app-zip'],
-  upgrade: ['--cluster', '--name', '--app-zip'],
+  deploy: ['--cluster', '--name', '--location', '--app-zip', '--parameters'],
+  upgrade: ['--cluster', '--name', '--app-zip', '--parameters'],
   status: ['--cluster', '--name'],
   uninstall: ['--cluster', '--name'],
 };
@@ -145,6 +151,7 @@ export function parseDeploy(kind: DeployOptions['kind'], args: ReadonlyArray<str
     name: nameOf(given.get('--name') ?? nameIn(cluster)),
     location: locationOf(given.get('--location')),
     appZip: given.get('--app-zip') ?? null,
+    parameters: given.get('--parameters') ?? null,
     isDry: given.has('--dry-run'),
     isYes: given.has('--yes'),
   };
@@ -226,17 +233,18 @@ function locationOf(text: string | undefined): string | null {
 }
 
 /** What to type to do the same again. */
-export function renderDeploy({ kind, cluster, name, location, appZip, isYes }: DeployOptions): string {
+export function renderDeploy({ kind, cluster, name, location, appZip, parameters, isYes }: DeployOptions): string {
   return [
     `nodewright ${kind} --cluster ${cluster}`,
     ...(name === nameIn(cluster) ? [] : [`--name ${name}`]),
     ...(location === null ? [] : [`--location ${location}`]),
     ...(appZip === null ? [] : [`--app-zip ${appZip}`]),
+    ...(parameters === null ? [] : [`--parameters ${parameters}`]),
     ...(isYes ? ['--yes'] : []),
   ].join(' ');
 }
 
 /** Another command for the same deployment. */
 export function renderOther(kind: DeployOptions['kind'], options: DeployOptions): string {
-  return renderDeploy({ ...options, kind, location: null, appZip: null, isYes: false });
+  return renderDeploy({ ...options, kind, location: null, appZip: null, parameters: null, isYes: false });
 }

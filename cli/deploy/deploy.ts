@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Answers } from '../../infra/hooks/answers.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
@@ -7,9 +7,8 @@ import { installRelay } from '../../infra/hooks/install-relay.ts';
 import { nextSteps, readDeployed } from '../../infra/hooks/relay-commands.ts';
 import type { DeployOptions } from './deploy-options.ts';
 import { lookUntilItWorks } from './first-look.ts';
-import { makeInfrastructure } from './infrastructure.ts';
+import { makeInfrastructure, parametersOf } from './infrastructure.ts';
 import { type Machine, pathToType } from './machine.ts';
-import { fillParameters, readTemplate } from './target/parameters.ts';
 import { preflight } from './preflight.ts';
 import { recordName } from './target/deployment-record.ts';
 import { sayItHere } from './say-it-here.ts';
@@ -39,6 +38,7 @@ export async function deploy(options: DeployOptions, machine: Machine): Promise<
       record === null ? 'new' : `there since ${record.at} (${record.state}); what is the same stays`
     }${options.isDry ? '. Nothing is changed (--dry-run)' : ''}`,
   );
+  for (const line of target.kept) machine.say(`  ${line}`);
   const steps = stepsOf(STEPS, { options, machine });
   const answers = await steps.run('what it takes', 'some 1 min', () => preflight(target, machine));
   const ready = withFound(target, answers, machine);
@@ -53,7 +53,7 @@ async function carryOut(
   await steps.run('the app’s code is packed', 'some 10 s', () => pack(target.options, zip, machine));
   const deployed = await steps.run('infrastructure', 'some 8 min', () => makeInfrastructure(target, machine));
   await steps.run('the relay, rights and custom resources in the cluster', 'some 5 min', () =>
-    installRelay({ ...machine, environment: deployed.environment }),
+    installRelay({ ...machine, environment: deployed.environment }, 'kept'),
   );
   await steps.run('the app’s code is sent', 'some 2 min', () => sendCode(deployed, zip, machine));
   await steps.run('a first look', 'up to 12 min, as rights take a while to hold', () =>
@@ -71,11 +71,14 @@ function zipOf({ appZip }: DeployOptions, { root, folder, isFile }: Machine): st
 }
 
 /** Nobody else would find out before much is done. */
-function checkVariables({ environment }: Target, { root }: Machine): void {
-  const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
+function checkVariables(target: Target, { root, folder, isFile }: Machine): void {
+  const { environment, options } = target;
   // What the preflight finds does not matter yet.
   const found = { NODEWRIGHT_NODE_SUBNET_ID: 'found', AZURE_LOCATION: 'found' };
-  fillParameters(azdParameters, readTemplate(root), { ...environment, ...found });
+  parametersOf({ ...target, environment: { ...environment, ...found } }, { root });
+  if (options.parameters !== null && !isFile(resolve(folder, options.parameters))) {
+    throw new Stopped(`--parameters: ${options.parameters} does not exist: name a file, as az takes it`, 2);
+  }
   const { NODEWRIGHT_CREATE_REGISTRY: creates, NODEWRIGHT_RELAY_IMAGE: image = '' } = environment;
   if (image === '' && !existsSync(join(root, 'relay/Dockerfile'))) {
     throw new Stopped(

@@ -1,12 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { AzAnswer } from '../../infra/hooks/az.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import type { DeployOptions } from './deploy-options.ts';
 import { isUnderWay, readRecord, recordName, toRecord } from './target/deployment-record.ts';
 import type { Machine } from './machine.ts';
-import { fillParameters, readTemplate } from './target/parameters.ts';
+import { keptParameters } from './target/choices.ts';
+import { type ParameterFile, fillParameters, readTemplate } from './target/parameters.ts';
+import { isReleased, readPublished } from './target/published.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
 import type { Target } from './target/target.ts';
@@ -64,20 +66,37 @@ function renderFaults(faults: ReadonlyArray<string>, { name }: DeployOptions): s
 
 /** Runs az with the template and a file of its parameters, which is gone afterwards. */
 export function withParameters<T>(
-  { options, environment }: Target,
-  { root }: Machine,
+  target: Target,
+  machine: Pick<Machine, 'root' | 'folder'>,
   run: (words: ReadonlyArray<string>) => T,
 ): T {
-  const template = readTemplate(root);
-  const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
-  const filled = fillParameters(azdParameters, template, environment);
+  const { options, environment } = target;
+  const { file: template } = readTemplate(machine.root);
+  const filled = parametersOf(target, machine);
   const folder = mkdtempSync(join(tmpdir(), 'nodewright-parameters-'));
   try {
     const file = join(folder, 'parameters.json');
     writeFileSync(file, JSON.stringify(filled, null, 2));
     const place = ['--name', recordName(options.name), '--location', environment['AZURE_LOCATION'] ?? ''];
-    return run([...place, '--template-file', template.file, '--parameters', `@${file}`]);
+    return run([...place, '--template-file', template, '--parameters', `@${file}`, ...ownParameters(options, machine)]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The parameters of the template: what is said, found, and chosen before. Throws Stopped that names the variable which
+ * does not fit.
+ */
+export function parametersOf({ environment, choices }: Target, { root }: Pick<Machine, 'root'>): ParameterFile {
+  const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
+  const { NODEWRIGHT_RELAY_IMAGE: image = '' } = environment;
+  // That of a release is no choice to be kept.
+  const said = isReleased(image, readPublished(root)) ? { ...environment, NODEWRIGHT_RELAY_IMAGE: '' } : environment;
+  return fillParameters(azdParameters, readTemplate(root), said, keptParameters(azdParameters, choices.parameters));
+}
+
+/** az takes what it is given last. */
+function ownParameters({ parameters }: DeployOptions, { folder }: Pick<Machine, 'folder'>): ReadonlyArray<string> {
+  return parameters === null ? [] : ['--parameters', `@${resolve(folder, parameters)}`];
 }

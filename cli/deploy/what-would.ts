@@ -1,7 +1,8 @@
 import type { Answers } from '../../infra/hooks/answers.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
-import { tellForeign } from '../../infra/hooks/in-the-cluster.ts';
-import { lookAtChart } from '../../infra/hooks/install-relay.ts';
+import { architectureOf, tellForeign } from '../../infra/hooks/in-the-cluster.ts';
+import { lookAtChart, tellKept } from '../../infra/hooks/install-relay.ts';
+import { ownValues } from '../../infra/hooks/relay-commands.ts';
 import { withParameters } from './infrastructure.ts';
 import type { Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
@@ -93,14 +94,23 @@ function chartWould(target: Target, answers: Answers, machine: Machine): Readonl
   const { relayImage, namespace } = answers.wishes;
   const build =
     relayImage === '' ? 'would build the relay’s image in the registry' : `would take the image ${relayImage}`;
-  const install = `would install the chart (helm upgrade --install) in namespace ${namespace === '' ? 'nodewright-system' : namespace}`;
+  const relayNamespace = namespace === '' ? 'nodewright-system' : namespace;
+  const install = `would install the chart (helm upgrade --install) in namespace ${relayNamespace}`;
   const { inCluster, cluster } = answers;
   if (inCluster.kind !== 'allowed') return [build, install, '! the cluster was not asked what it has'];
   const [, , , , clusterResourceGroup = '', , , , clusterName = ''] = cluster.id.split('/');
-  const found = lookAtChart({ clusterName, clusterResourceGroup }, { ...machine, environment: target.environment });
+  const place = { clusterName, clusterResourceGroup, relayNamespace };
+  const { cluster: found, values } = lookAtChart(place, { ...machine, environment: target.environment }, 'kept');
+  const architecture = relayImage === '' ? architectureOf(found) : '';
   const crds =
     found.foreign.length > 0
       ? []
       : [`would make ${found.missing.length} custom resource definitions that the cluster does not have`];
-  return [build, install, ...crds, ...tellForeign(found)];
+  return [
+    build,
+    install,
+    ...tellKept(ownValues(values, { architecture, cluster: found })),
+    ...crds,
+    ...tellForeign(found),
+  ];
 }

@@ -95,6 +95,12 @@ const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: 
       'Azure has begun it, and it failed there; az does not say why: see that a node of the cluster is ready for the pod that Azure runs commands in, then run it again',
   ],
   [
+    // The same of a registry, whatever that has answered.
+    /Could not get the requested data|Unable to authenticate using AAD or admin login/,
+    (message) =>
+      `the registry has refused it, and az does not say why (it says "${saidBy(message)}"): az acr check-health --name REGISTRY looks what is wrong, then run it again`,
+  ],
+  [
     /RemoteDisconnected|ConnectionError|Connection aborted|Connection reset|Max retries exceeded/,
     (message) => `the connection to Azure broke (az says "${saidBy(message)}"): look at the network, then run it again`,
   ],

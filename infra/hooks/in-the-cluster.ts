@@ -18,6 +18,23 @@ export const questions: ReadonlyArray<string> = [
   'kubectl get nodes --selector kubernetes.azure.com/mode=system --label-columns kubernetes.io/arch --no-headers',
 ];
 
+/** What Helm is asked for the values that the chart was installed with last. */
+export function valuesQuestion(namespace: string): string {
+  return `helm get values nodewright --namespace ${namespace} --output json`;
+}
+
+/**
+ * Reads the answer to `valuesQuestion`: none where the chart is not installed. Throws an Error where Helm did not tell,
+ * as values that are lost so would not come back.
+ */
+export function readValues(answer: string): Readonly<Record<string, unknown>> {
+  // Warnings may stand before it.
+  const line = answer.split('\n').find((one) => one.startsWith('{'));
+  if (line !== undefined) return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  if (!/error/i.test(answer) || /release: not found/.test(answer)) return {};
+  throw new Error(`helm does not tell the values that the chart has: ${answer.trim()}`);
+}
+
 /** Stands between the answers when all are asked at once. */
 export const BETWEEN = '---';
 

@@ -3,7 +3,16 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Ask } from './az.ts';
 import { explainRefusal } from './explain-refusal.ts';
-import { BETWEEN, type InTheCluster, architectureOf, questions, readCluster, tellForeign } from './in-the-cluster.ts';
+import {
+  BETWEEN,
+  type InTheCluster,
+  architectureOf,
+  questions,
+  readCluster,
+  readValues,
+  tellForeign,
+  valuesQuestion,
+} from './in-the-cluster.ts';
 import {
   type Deployed,
   type Image,
@@ -11,6 +20,8 @@ import {
   digestCommand,
   helmCommand,
   invokeCommand,
+  ownValues,
+  pathsOf,
   readDeployed,
   readImage,
   renderValues,
@@ -31,29 +42,56 @@ export interface Installing {
 }
 
 /**
+ * Values of one's own: those that are named now, or those that the chart has already, where none are named. azd keeps
+ * the name of their file, so that where it names none there are to be none.
+ */
+export type OwnValues = 'named' | 'kept';
+
+/**
  * Builds the relay's image and installs the chart. Repeating it changes nothing that is the same. Throws an Error whose
  * message is one sentence.
  */
-export function installRelay(installing: Installing): void {
+export function installRelay(installing: Installing, own: OwnValues = 'named'): void {
   const { environment, say } = installing;
   wayOf(environment);
   const deployed = readDeployed(environment);
   checkValues(deployed, installing);
-  const cluster = lookAtChart(deployed, installing);
+  const { cluster, values: before } = lookAtChart(deployed, installing, own);
   const isBuilt = deployed.relayImage === '';
   const architecture = isBuilt ? architectureOf(cluster) : '';
   const image = isBuilt ? build(deployed, architecture, installing) : readImage(deployed.relayImage);
   for (const line of tellForeign(cluster)) say(line);
-  install(deployed, renderValues(deployed, { image, architecture, cluster }), installing);
+  const values = renderValues(deployed, { image, architecture, cluster });
+  const kept = ownValues(before, { architecture, cluster });
+  for (const line of tellKept(kept)) say(line);
+  install(deployed, { kept, values }, installing);
 }
 
-/** What of the cluster decides how the chart is installed. */
+/**
+ * What of the cluster decides how the chart is installed. `values`: those that the chart has now and may keep; empty
+ * where others are named, or it is not there.
+ */
 export function lookAtChart(
-  place: Pick<Deployed, 'clusterName' | 'clusterResourceGroup'>,
+  place: Pick<Deployed, 'clusterName' | 'clusterResourceGroup' | 'relayNamespace'>,
   installing: Pick<Installing, 'environment' | 'root' | 'azIn' | 'read'>,
-): InTheCluster {
+  own: OwnValues,
+): { readonly cluster: InTheCluster; readonly values: Readonly<Record<string, unknown>> } {
   const definitions = readdirSync(join(installing.root, 'infra/chart/definitions'));
-  return readCluster(askTheCluster(place, questions, installing), definitions);
+  // A name that is empty asks for none.
+  const isKept = own === 'kept' && installing.environment['NODEWRIGHT_CHART_VALUES'] === undefined;
+  // The last answer is the one whose failure counts, and a chart that is not there has no values to tell.
+  const first = isKept ? [valuesQuestion(place.relayNamespace)] : [];
+  const answers = askTheCluster(place, [...first, ...questions], installing);
+  return {
+    cluster: readCluster(answers.slice(first.length), definitions),
+    values: isKept ? readValues(answers[0] ?? '') : {},
+  };
+}
+
+/** One line for the values of one's own that stay. */
+export function tellKept(kept: Readonly<Record<string, unknown>>): ReadonlyArray<string> {
+  const paths = pathsOf(kept).toSorted();
+  return paths.length === 0 ? [] : [`keeps values of the chart, from the cluster: ${paths.join(', ')}`];
 }
 
 /** What commands of kubectl answer in the cluster, asked by the way that the chart takes. */
@@ -108,20 +146,27 @@ function build(deployed: Deployed, architecture: string, { root, azIn, run }: In
 }
 
 /** From a folder that has the chart and its values, which is gone afterwards. */
-function install(deployed: Deployed, values: Readonly<Record<string, unknown>>, installing: Installing): void {
+function install(
+  deployed: Deployed,
+  { kept, values }: Readonly<Record<'kept' | 'values', Readonly<Record<string, unknown>>>>,
+  installing: Installing,
+): void {
   const { environment, root, azIn, run, say } = installing;
   const folder = mkdtempSync(join(tmpdir(), 'nodewright-chart-'));
   try {
     cpSync(join(root, 'infra/chart'), join(folder, sent.chart), { recursive: true });
+    const keeps = Object.keys(kept).length > 0;
     if (deployed.chartValues !== '') cpSync(resolve(root, deployed.chartValues), join(folder, sent.own));
+    else if (keeps) writeFileSync(join(folder, sent.own), JSON.stringify(kept, null, 2));
     writeFileSync(join(folder, sent.deployed), JSON.stringify(values, null, 2));
-    const [program = '', ...args] = helmCommand(deployed);
+    const command = helmCommand(deployed, { hasOwn: keeps || deployed.chartValues !== '' });
+    const [program = '', ...args] = command;
     if (wayOf(environment) === 'helm') run(program, args, folder);
     else
       say(
         runThroughAzure(deployed, {
           ask: azIn(folder),
-          command: helmCommand(deployed).join(' '),
+          command: command.join(' '),
           withFiles: true,
           say,
         }),

@@ -148,6 +148,42 @@ export function renderValues(
   };
 }
 
+/** Of the values that the chart has those of one's own: without what the deployment decides. */
+export function ownValues(
+  values: Readonly<Record<string, unknown>>,
+  decisive: { readonly architecture: string; readonly cluster: InTheCluster },
+): Readonly<Record<string, unknown>> {
+  const nobody = Object.fromEntries(Object.keys(OUTPUTS).map((name) => [name, ''])) as unknown as Deployed;
+  // An image is decided as a whole, also where it has no digest now.
+  const image = { repository: '', tag: '', digest: '' };
+  return without(values, { ...renderValues(nobody, { image, ...decisive }), image });
+}
+
+function without(
+  values: Readonly<Record<string, unknown>>,
+  decided: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const rest = Object.entries(values).flatMap(([name, value]): ReadonlyArray<readonly [string, unknown]> => {
+    if (!(name in decided)) return [[name, value]];
+    const over = decided[name];
+    if (!isMapping(value) || !isMapping(over)) return [];
+    const inner = without(value, over);
+    return Object.keys(inner).length === 0 ? [] : [[name, inner]];
+  });
+  return Object.fromEntries(rest);
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `relay.replicas`, `tolerations`: where values stand. */
+export function pathsOf(values: Readonly<Record<string, unknown>>): ReadonlyArray<string> {
+  return Object.entries(values).flatMap(([name, value]) =>
+    isMapping(value) && Object.keys(value).length > 0 ? pathsOf(value).map((inner) => `${name}.${inner}`) : [name],
+  );
+}
+
 /** As the app reads its gates: the last one said counts. */
 function hasGate(gates: string, name: string): boolean {
   const said = gates.split(',').map((one) => one.split('=').map((part) => part.trim()));
@@ -158,8 +194,11 @@ function hasGate(gates: string, name: string): boolean {
 export const sent = { chart: 'chart', own: 'own-values.yaml', deployed: 'deployed-values.json' } as const;
 
 /** Installs the chart from a folder that has it and its values. */
-export function helmCommand({ relayNamespace, chartValues }: Deployed): ReadonlyArray<string> {
-  const files = chartValues === '' ? [sent.deployed] : [sent.own, sent.deployed];
+export function helmCommand(
+  { relayNamespace }: Pick<Deployed, 'relayNamespace'>,
+  { hasOwn }: { readonly hasOwn: boolean },
+): ReadonlyArray<string> {
+  const files = hasOwn ? [sent.own, sent.deployed] : [sent.deployed];
   return [
     'helm',
     'upgrade',

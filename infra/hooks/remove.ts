@@ -1,4 +1,4 @@
-import type { Ask } from './az.ts';
+import type { Ask, AzAnswer } from './az.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { outside, type OutputOf, removalOutputs } from './outside.ts';
 import { invokeCommand } from './relay-commands.ts';
@@ -90,10 +90,16 @@ const UNSEEN = /SubscriptionNotFound|InvalidSubscriptionId|exist in cloud/i;
 
 function runAz(command: string, { ask, say }: Removing): void {
   say(`  ${command}`);
-  const answer = ask(wordsOf(command).slice(1));
-  if (answer.kind === 'answer') return;
-  if (answer.kind === 'refused' && GONE.test(answer.message) && !UNSEEN.test(answer.message)) return;
+  const look = (): AzAnswer => ask(wordsOf(command).slice(1));
+  const first = look();
+  // A copy of Azure's that lags behind may not know what is there, and nobody would remember it afterwards.
+  const answer = isGone(first) ? look() : first;
+  if (answer.kind === 'answer' || isGone(answer)) return;
   throw new Error(explainRefusal(`run "${command}"`, answer));
+}
+
+function isGone(answer: AzAnswer): boolean {
+  return answer.kind === 'refused' && GONE.test(answer.message) && !UNSEEN.test(answer.message);
 }
 
 /** A command's words; those in quotes hold together. */

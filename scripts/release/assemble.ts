@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { withReachableLinks } from './links.ts';
 import { bundledPackages, renderNotices } from './notices.ts';
 
 /**
@@ -11,7 +12,8 @@ import { bundledPackages, renderNotices } from './notices.ts';
  *     node scripts/release/assemble.ts --template FILE --relay-image REGISTRY/NAME@sha256:… --repository OWNER/NAME [--out FOLDER]
  *
  * `--template`: infra/main.bicep as Bicep has compiled it. `--relay-image`: the image that was published.
- * `--repository`: on GitHub; npm takes no package with provenance that names another, or none.
+ * `--repository`: on GitHub; npm takes no package with provenance that names another, or none. Links of pages to files
+ * that the package does not have lead there.
  * `dist/app.zip` has to be packed before (`npm run pack`). Without these a package can be assembled for a look at it,
  * and says what it lacks.
  */
@@ -68,6 +70,7 @@ const lacks = [
   take(options.template, 'infra/main.json', 'compiled template (--template)'),
   take('dist/app.zip', 'dist/app.zip', 'code of the app (npm run pack)'),
   takeImage(options['relay-image']),
+  leadOut(options.repository),
 ].filter((one) => one !== null);
 
 const { name, version, description, license, type, keywords } = manifest;
@@ -94,6 +97,21 @@ console.log(`${target}: nodewright ${String(version)}${lacks.length === 0 ? '' :
 function repositoryOf(repository: string | undefined): object {
   if (repository === undefined) return {};
   return { repository: { type: 'git', url: `git+https://github.com/${repository}.git` } };
+}
+
+/** Pages name files that only the repository has. Null where they lead there; else what is missing. */
+function leadOut(repository: string | undefined): string | null {
+  if (repository === undefined) return 'where its pages’ links lead (--repository)';
+  const source = { repository, version: String(manifest['version']) };
+  const isThere = (path: string): boolean => existsSync(join(target, path));
+  for (const page of readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.md'))) {
+    const file = join(target, page);
+    writeFileSync(
+      file,
+      withReachableLinks(readFileSync(file, 'utf8'), page.replaceAll('\\', '/'), { isThere, source }),
+    );
+  }
+  return null;
 }
 
 /** Null where it is there; else what is missing. */

@@ -23,6 +23,7 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'simulation/more-notices': 140,
   'e2e/holding/drifts.real': 140,
   'e2e/evicted/interruption': 130,
+  'e2e/azure-cli/upgrade.real': 110,
   'e2e/reading/compatibility': 110,
   'e2e/holding/holds.real': 90,
   'simulation/more-seeds': 45,

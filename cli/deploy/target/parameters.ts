@@ -4,9 +4,10 @@ import { Stopped } from '../stopped.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The template, and what of its parameters is no text. */
+/** The template, the names of its parameters, and which of them are no text. */
 export interface Template {
   readonly file: string;
+  readonly names: ReadonlySet<string>;
   readonly types: ReadonlyMap<string, 'int' | 'bool'>;
 }
 
@@ -14,8 +15,12 @@ export interface Template {
 export function readTemplate(root: string): Template {
   const bicep = join(root, 'infra/main.bicep');
   if (existsSync(bicep)) {
-    const declared = readFileSync(bicep, 'utf8').matchAll(/^param (\w+) (int|bool)\b/gm);
-    return { file: bicep, types: new Map([...declared].map(([, name = '', type]) => [name, type as 'int' | 'bool'])) };
+    const declared = [...readFileSync(bicep, 'utf8').matchAll(/^param (\w+) (\w+)/gm)];
+    return {
+      file: bicep,
+      names: new Set(declared.map(([, name = '']) => name)),
+      types: typesOf(declared.map(([, name = '', type = '']) => [name, type])),
+    };
   }
   const compiled = join(root, 'infra/main.json');
   if (!existsSync(compiled)) {
@@ -26,40 +31,64 @@ export function readTemplate(root: string): Template {
   };
   return {
     file: compiled,
-    types: new Map(
-      Object.entries(parameters).flatMap(([name, { type }]) =>
-        type === 'int' || type === 'bool' ? [[name, type] as const] : [],
-      ),
-    ),
+    names: new Set(Object.keys(parameters)),
+    types: typesOf(Object.entries(parameters).map(([name, { type }]) => [name, type])),
   };
+}
+
+function typesOf(declared: ReadonlyArray<readonly [string, string]>): Template['types'] {
+  return new Map(
+    declared.flatMap(([name, type]) => (type === 'int' || type === 'bool' ? [[name, type] as const] : [])),
+  );
 }
 
 /** `${NAME}` and `${NAME=what else}`, as azd reads them in infra/main.parameters.json. */
 const VARIABLE = /^\$\{([A-Z_]+)(?:=(.*))?\}$/;
 
-interface ParameterFile {
+/** As az and azd take it. */
+export interface ParameterFile {
   readonly parameters: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
+/** The variable that stands for a value of the file, and what holds where it is not set; null: none does. */
+export function variableIn(
+  value: unknown,
+): { readonly variable: string; readonly otherwise: string | undefined } | null {
+  const [, variable, otherwise] = typeof value === 'string' ? (VARIABLE.exec(value) ?? []) : [];
+  return variable === undefined ? null : { variable, otherwise };
+}
+
 /**
- * The file of azd's parameters with its variables filled in, as az takes it. Throws Stopped that names the variable
- * which does not fit.
+ * The file of azd's parameters with its variables filled in, as az takes it. `kept`: parameters, or entries of them,
+ * that come along where the file does not name them. Throws Stopped that names the variable which does not fit.
  */
-export function fillParameters(azdParameters: string, { types }: Template, environment: Environment): ParameterFile {
+export function fillParameters(
+  azdParameters: string,
+  { names, types }: Template,
+  environment: Environment,
+  kept: Readonly<Record<string, unknown>> = {},
+): ParameterFile {
   const { parameters, ...rest } = JSON.parse(azdParameters) as ParameterFile;
-  const filled = Object.entries(parameters).map(([name, { value }]) => [
-    name,
-    { value: fill(value, types.get(name), environment) },
-  ]);
-  return { ...rest, parameters: Object.fromEntries(filled) as ParameterFile['parameters'] };
+  const filled = Object.entries(parameters).map(([name, { value }]) => {
+    const now = fill(value, types.get(name), environment);
+    const before = ofName(kept, name);
+    return [name, { value: before === undefined ? now : { ...(before as object), ...(now as object) } }];
+  });
+  // A version may have done away with a parameter.
+  const others = [...names].flatMap((name) => {
+    const value = ofName(parameters, name) === undefined ? ofName(kept, name) : undefined;
+    return value === undefined ? [] : [[name, { value }]];
+  });
+  return { ...rest, parameters: Object.fromEntries([...filled, ...others]) as ParameterFile['parameters'] };
 }
 
 function fill(value: unknown, type: 'int' | 'bool' | undefined, environment: Environment): unknown {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, undefined, environment)]));
   }
-  const [, variable, otherwise] = typeof value === 'string' ? (VARIABLE.exec(value) ?? []) : [];
-  if (variable === undefined) return value;
+  const found = variableIn(value);
+  if (found === null) return value;
+  const { variable, otherwise } = found;
   // A variable that is empty is one that is not said, as with azd.
   const text = environment[variable] === undefined || environment[variable] === '' ? otherwise : environment[variable];
   if (text === undefined) throw new Stopped(`${variable} is not set, and has no default`, 2);
@@ -97,11 +126,11 @@ function variablesOf(value: unknown, was: unknown): ReadonlyArray<readonly [stri
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value).flatMap(([name, one]) => variablesOf(one, ofName(was, name)));
   }
-  const [, variable] = typeof value === 'string' ? (VARIABLE.exec(value) ?? []) : [];
-  return variable === undefined ? [] : [[variable, String(was)]];
+  const found = variableIn(value);
+  return found === null ? [] : [[found.variable, String(was)]];
 }
 
 /** Resource Manager does not promise to keep the case of letters. */
-function ofName(values: object, name: string): unknown {
+export function ofName(values: object, name: string): unknown {
   return Object.entries(values).find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
 }

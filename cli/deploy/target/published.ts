@@ -7,13 +7,21 @@ import { join } from 'node:path';
  */
 const RELEASE = 'release.json';
 
-/**
- * The variables that a published package has for who says nothing: its own image in place of one that is built. `root`:
- * its folder.
- */
-export function publishedDefaults(root: string): Readonly<Record<string, string>> {
+/** What a published package has for who says nothing: its own image in place of one that is built. */
+export interface Published {
+  readonly variables: Readonly<Record<string, string>> & { readonly NODEWRIGHT_RELAY_IMAGE: string };
+}
+
+/** Null in a checkout. `root`: the package's folder. */
+export function readPublished(root: string): Published | null {
   const file = join(root, RELEASE);
-  if (!existsSync(file)) return {};
+  if (!existsSync(file)) return null;
   const { relayImage } = JSON.parse(readFileSync(file, 'utf8')) as { readonly relayImage: string };
-  return { NODEWRIGHT_CREATE_REGISTRY: 'false', NODEWRIGHT_RELAY_IMAGE: relayImage };
+  return { variables: { NODEWRIGHT_CREATE_REGISTRY: 'false', NODEWRIGHT_RELAY_IMAGE: relayImage } };
+}
+
+/** Whether an image is that of a release, of this version or another: who names one has chosen none of their own. */
+export function isReleased(image: string, published: Published | null): boolean {
+  const [repository, digest] = image.split('@');
+  return digest !== undefined && repository === published?.variables.NODEWRIGHT_RELAY_IMAGE.split('@')[0];
 }

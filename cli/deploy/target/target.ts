@@ -5,8 +5,8 @@ import type { Ask } from '../../../infra/hooks/az.ts';
 import { explainRefusal } from '../../../infra/hooks/explain-refusal.ts';
 import { type DeployOptions, renderOther } from '../deploy-options.ts';
 import { ASKED_WITHIN_MS, type Machine } from '../machine.ts';
-import { carriedFrom } from './parameters.ts';
-import { publishedDefaults } from './published.ts';
+import { type Choices, NO_CHOICES, readChoices, renderKept } from './choices.ts';
+import { readPublished } from './published.ts';
 import { type DeploymentRecord, isUnderWay, readRecord } from './deployment-record.ts';
 import { sayItHere } from '../say-it-here.ts';
 import { Stopped } from '../stopped.ts';
@@ -20,6 +20,10 @@ export interface Target {
    * What the hooks read: as azd would hand it on. What is said now comes before what was said in an earlier deployment.
    */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What was chosen in an earlier deployment; none where the command makes no new one. */
+  readonly choices: Choices;
+  /** A line for each of these that holds now. */
+  readonly kept: ReadonlyArray<string>;
 }
 
 /**
@@ -41,15 +45,21 @@ export function openTarget(options: DeployOptions, machine: Machine): Target {
   }
   const record = readRecord(ask, options.name);
   if (record !== null) checkRecord(record, options);
-  const published = publishedDefaults(machine.root);
-  const parameters = readFileSync(join(machine.root, 'infra/main.parameters.json'), 'utf8');
+  const published = readPublished(machine.root);
+  const azdParameters = readFileSync(join(machine.root, 'infra/main.parameters.json'), 'utf8');
+  const deploys = options.kind === 'deploy' || options.kind === 'upgrade';
+  const choices = record === null || !deploys ? NO_CHOICES : readChoices(ask, record, { azdParameters, published });
+  const said = machine.environment;
   return {
     options,
     record,
+    choices,
+    kept: record === null ? [] : renderKept(choices, record, { azdParameters, said, published }),
     environment: {
-      ...published,
-      ...(record === null ? {} : carriedFrom(parameters, record.parameters)),
-      ...withoutEmpty(machine.environment, published),
+      ...published?.variables,
+      // What is said to be empty is to be as if it had never been chosen.
+      ...Object.fromEntries(Object.entries(choices.variables).filter(([name]) => said[name] === undefined)),
+      ...withoutEmpty(said, published?.variables ?? {}),
       ...record?.outputs,
       NODEWRIGHT_CLUSTER_ID: options.cluster,
       AZURE_ENV_NAME: options.name,

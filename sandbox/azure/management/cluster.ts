@@ -8,7 +8,7 @@ import { administersCluster } from './authorization.ts';
 import type { Ended } from './in-cluster.ts';
 import { leadTo } from './long-operations.ts';
 import type { Management } from './management.ts';
-import { namesInZip } from './zip.ts';
+import { filesInZip } from './zip.ts';
 
 const CLUSTER =
   '/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.ContainerService/managedClusters/{name}';
@@ -41,7 +41,7 @@ export function managedClusterRoutes(management: Management): ReadonlyArray<Rout
       answer: (request, parameters): ArmResponse => {
         const command = textAt(request.body, 'command') ?? '';
         refuseTokenless(management, request);
-        const files = namesInZip(Buffer.from(textAt(request.body, 'context') ?? '', 'base64'));
+        const files = filesInZip(Buffer.from(textAt(request.body, 'context') ?? '', 'base64'));
         const id = operations.begin(request, () => {
           const mayAdminister = administersCluster(management);
           ended.set(id, management.inCluster.run(command, { mayAdminister, files }));

@@ -41,9 +41,9 @@ export function deploymentRoutes(management: Management): ReadonlyArray<Route> {
       method: 'POST',
       pattern: `${DEPLOYMENT}/validate`,
       answer: (request, { name = '' }) => {
-        const { location, parameters } = read(request);
+        const { location, template, parameters } = read(request);
         const at = cloud.clock.now();
-        const asked: Deployment = { name, location, parameters, at, operation: '', outputs: {}, fault: null };
+        const asked: Deployment = { name, location, template, parameters, at, operation: '', outputs: {}, fault: null };
         return ok(shown(management, asked));
       },
     },
@@ -56,6 +56,11 @@ export function deploymentRoutes(management: Management): ReadonlyArray<Route> {
         const id = operations.begin(request, undefined, () => ({ status: 'Succeeded', properties: { changes } }));
         return { status: 202, headers: leadToResult(cloud, request, id), body: null };
       },
+    },
+    {
+      method: 'POST',
+      pattern: `${DEPLOYMENT}/exportTemplate`,
+      answer: (_request, { name = '' }) => ok({ template: find(name).template }),
     },
     {
       method: 'GET',
@@ -113,9 +118,9 @@ function put(management: Management, request: ArmRequest, name: string): ArmResp
   const outputs = outputsOf(management, template, parameters);
   const operation = operations.begin(request, () => {
     makeAll(management, parameters);
-    deployments.set(name.toLowerCase(), { name, location, parameters, at, operation, outputs, fault: null });
+    deployments.set(name.toLowerCase(), { name, location, template, parameters, at, operation, outputs, fault: null });
   });
-  const running: Deployment = { name, location, parameters, at, operation, outputs: null, fault: null };
+  const running: Deployment = { name, location, template, parameters, at, operation, outputs: null, fault: null };
   // Nobody who looks at a deployment that fails brings its end nearer.
   deployments.set(name.toLowerCase(), request.ending === null ? running : { ...running, fault: request.ending });
   const status = `${request.origin}${request.path}/operationStatuses/${operation}`;

@@ -1,3 +1,6 @@
+import { parse } from 'yaml';
+import { isObject, type JsonObject } from '../arm/json.ts';
+
 /** How a command ended that Azure ran in the cluster. */
 export interface Ended {
   readonly exitCode: number;
@@ -7,8 +10,8 @@ export interface Ended {
 /** Who runs the command, and what came along with it. */
 export interface Runner {
   readonly mayAdminister: boolean;
-  /** Names of the files that came along. */
-  readonly files: ReadonlyArray<string>;
+  /** The files that came along, by name. */
+  readonly files: ReadonlyMap<string, () => string>;
 }
 
 const CRDS = [
@@ -21,12 +24,14 @@ const CRDS = [
 
 /**
  * As much of a cluster as the commands of `deploy`, `status` and `uninstall` ask it for, by their words alone: who may
- * install the chart, whether it is installed, which custom resources and objects there are. What it is not asked today
- * it does not know.
+ * install the chart, whether it is installed and with which values, which custom resources and objects there are. What
+ * it is not asked today it does not know.
  */
 export class InCluster {
   /** Whether the relay's chart is installed. */
   isInstalled = false;
+  /** The values that it was installed with last, as Helm keeps them; null: it is not installed. */
+  values: JsonObject | null = null;
   /** Custom resources outlive the chart. */
   hasDefinitions = false;
   /** `nodepool.karpenter.sh/default` and the like. */
@@ -42,10 +47,13 @@ export class InCluster {
     if (command.startsWith('echo ')) return says(`${command.slice('echo '.length)}\n`);
     if (command.startsWith('kubectl auth can-i ')) return runner.mayAdminister ? says('yes\n') : says('no\n', 1);
     if (!runner.mayAdminister) return says(`Error from server (Forbidden): ${command}\n`, 1);
-    if (command.startsWith('helm upgrade --install nodewright chart ')) return this.#install(runner);
+    if (command.startsWith('helm upgrade --install nodewright chart ')) return this.#install(command, runner);
+    if (/^helm get values nodewright --namespace \S+ --output json$/.test(command))
+      return this.values === null ? says('Error: release: not found\n', 1) : says(`${JSON.stringify(this.values)}\n`);
     if (command.startsWith('helm uninstall nodewright --ignore-not-found ')) {
       const was = this.isInstalled;
       this.isInstalled = false;
+      this.values = null;
       return says(was ? 'release "nodewright" uninstalled\n' : '');
     }
     const [, verb, kinds = ''] = /^kubectl (get|delete) (\S+)/.exec(command) ?? [];
@@ -54,10 +62,12 @@ export class InCluster {
     return says(`the double of a cluster does not know: ${command}\n`, 127);
   }
 
-  #install({ files }: Runner): Ended {
-    const missing = ['chart/Chart.yaml', 'deployed-values.json'].filter((name) => !files.includes(name));
+  #install(command: string, { files }: Runner): Ended {
+    const named = [...command.matchAll(/ --values (\S+)/g)].map(([, name = '']) => name);
+    const missing = ['chart/Chart.yaml', ...named].filter((name) => !files.has(name));
     if (missing.length > 0) return says(`Error: ${missing.join(', ')} did not come along\n`, 1);
     this.isInstalled = true;
+    this.values = named.map((name) => parse(files.get(name)?.() ?? '') as unknown).reduce<JsonObject>(merge, {});
     this.hasDefinitions = true;
     return says('Release "nodewright" has been upgraded. Happy Helming!\n');
   }
@@ -89,6 +99,17 @@ export class InCluster {
     this.objects = this.objects.filter((name) => !goes.test(name));
     return says(gone.length === 0 ? 'No resources found\n' : gone.map((name) => `${name} deleted\n`).join(''));
   }
+}
+
+/** As Helm lays one file of values over another. */
+function merge(under: JsonObject, over: unknown): JsonObject {
+  const values = isObject(over) ? over : {};
+  return Object.fromEntries(
+    Object.entries({ ...under, ...values }).map(([name, value]) => {
+      const was = under[name];
+      return [name, isObject(value) && isObject(was) ? merge(was, value) : value];
+    }),
+  );
 }
 
 function says(logs: string, exitCode = 0): Ended {

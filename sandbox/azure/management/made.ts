@@ -105,6 +105,7 @@ const OUTPUTS: Readonly<Record<string, Output>> = {
   RELAY_NAMESPACE: (_names, { relayNamespace }) => String(relayNamespace),
   FEATURE_GATES: (_names, { settings }) => textAt(settings, 'FEATURE_GATES') ?? '',
   REGISTRY_NAME: ({ registry }) => registry,
+  RELAY_IMAGE: (_names, { relayImage }) => String(relayImage),
   APPLICATION_INSIGHTS_ID: ({ token, group }, _parameters, { cloud }) =>
     cloud.idOf('Microsoft.Insights/components', group, `appi-nodewright-${token}`),
   ROLE_SUFFIX: ({ suffix }) => suffix,
@@ -158,7 +159,7 @@ export function makeAll(management: Management, parameters: Values): void {
     type: 'Microsoft.ManagedIdentity/userAssignedIdentities',
   });
   const app = cloud.idOf('Microsoft.Web/sites', group, names.app);
-  keep(management.sites, names.app, { id: app, name: names.app, group, location, codeBytes: 0 });
+  keep(management.sites, names.app, { id: app, name: names.app, group, location, codeBytes: 0, codeDigest: '' });
   if (names.registry !== '') {
     const id = cloud.idOf('Microsoft.ContainerRegistry/registries', group, names.registry);
     keep(management.registries, names.registry, { id, name: names.registry, group, location, images: new Map() });

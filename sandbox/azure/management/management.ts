@@ -8,6 +8,7 @@ import { LongOperations } from './long-operations.ts';
 export interface Deployment {
   readonly name: string;
   readonly location: string;
+  readonly template: JsonObject;
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly at: number;
   readonly operation: string;
@@ -39,6 +40,8 @@ export interface Site {
   readonly location: string;
   /** Bytes of the code that was sent last; 0: none. */
   readonly codeBytes: number;
+  /** SHA-256 of the same, in hexadecimal digits; empty: none. */
+  readonly codeDigest: string;
 }
 
 /** A registry, and the images that were built in it by `NAME:TAG`, each with its digest. */

@@ -100,7 +100,9 @@ describe('nodewright deploy, as a process', () => {
     expect(code).toBe(0);
     const asked = callsSoFar().slice(before);
     expect(
-      asked.filter((one) => /(sub|assignment) create|aks update|acr build|helm|config-zip|delete/.test(one)),
+      asked.filter((one) =>
+        /(sub|assignment) create|aks update|acr build|helm (upgrade|uninstall)|config-zip|delete/.test(one),
+      ),
     ).toEqual([]);
     expect(asked.find((one) => one.startsWith('deployment sub what-if'))).toContain(
       `--name nodewright-${clusterName} `,
@@ -121,7 +123,7 @@ describe('nodewright deploy, as a process', () => {
     expect(code).toBe(0);
     const made = callsSoFar()
       .slice(before)
-      .filter((one) => /^(deployment sub create|acr build|functionapp deployment)|helm/.test(one));
+      .filter((one) => /^(deployment sub create|acr build|functionapp deployment)|helm upgrade/.test(one));
     expect(made.map((one) => one.replace(/ --command .*(helm upgrade).*/, ' $1').split(' --')[0])).toEqual([
       'deployment sub create',
       'acr build',

@@ -32,6 +32,8 @@ const known = [
   [/^deployment sub what-if/, { changes: JSON.parse(process.env.AZ_CHANGES ?? '[]') }],
   [/\\/Microsoft\\.Web\\/sites\\/[^/]+\\?/, { properties: { state: 'Running', defaultHostName: 'app.example.com' } }],
   [/\\/host\\/default\\/listkeys\\?/, { functionKeys: { default: 'key-of-the-app' } }],
+  [/^aks command invoke .*helm get values/, { exitCode: 0, logs: 'Error: release: not found\\n---\\n' + (process.env.AZ_LOOK ?? '---\\n---\\n') }],
+  [/^deployment sub export /, { parameters: {} }],
   [/^aks command invoke .*kubectl get nodepools --output name; echo/, { exitCode: 0, logs: '---\\n---\\n---\\n' }],
   [/^aks command invoke .*kubectl (get|delete) /, { exitCode: 0, logs: process.env.AZ_LOOK ?? '---\\n---\\n' }],
   [/^account show$/, { id: ${JSON.stringify(subscription)} }],

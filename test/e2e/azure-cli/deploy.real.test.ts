@@ -115,6 +115,7 @@ describe.skipIf(tools === null)(titleOf('nodewright, through the real az to a do
       sites: [],
       images: [],
       chart: false,
+      values: null,
     });
   });
 

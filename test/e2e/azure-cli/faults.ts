@@ -7,8 +7,14 @@ export type FaultKind = (typeof KINDS)[number];
 
 export const KINDS = ['403', '404', '409', '429', '500', 'failed operation', 'connection cut'] as const;
 
-/** One request, and what goes wrong with it. */
+/** What is typed, in the order in which one needs the other. */
+export type Command = (typeof COMMANDS)[number];
+
+export const COMMANDS = ['deploy', 'upgrade', 'uninstall'] as const;
+
+/** One request of a command, and what goes wrong with it. */
 export interface FaultCase {
+  readonly command: Command;
   readonly method: string;
   /** Its path up to what changes from one run to the next, after its host where that is not Resource Manager's. */
   readonly place: string;
@@ -30,8 +36,13 @@ const REFUSALS: Readonly<Record<string, { readonly status: number; readonly code
     '500': { status: 500, code: 'InternalServerError', message: 'The double/refused server has failed.' },
   };
 
+/** Whether what was said tells of the fault. What az itself has kept to itself, the command says that it has. */
+export function isTold(said: string, { place, kind }: Pick<FaultCase, 'place' | 'kind'>): boolean {
+  return TOLD[kind].test(said) || (/^\/[^/]+\.azurecr\.io\//.test(place) && said.includes('az does not say why'));
+}
+
 /** What of the fault has to be told, whatever az makes of it. */
-export const TOLD: Readonly<Record<FaultKind, RegExp>> = {
+const TOLD: Readonly<Record<FaultKind, RegExp>> = {
   '403': /Microsoft\.Double\/refused|403|Forbidden|AuthorizationFailed/,
   '404': /double\/refused|404|NotFound|Not Found/i,
   '409': /double\/refused|409|Conflict|ongoing/i,
@@ -90,10 +101,12 @@ const BEGINS = [
   /^PUT .*\/deployments\/[^/]+$/,
   /^POST .*\/runCommand$/,
   /^POST .*\/scheduleRun$/,
+  /^DELETE .*\/resourcegroups\/[^/]+$/i,
+  /^DELETE .*\/deployments\/[^/]+$/,
 ];
 
-/** Every request of a run once, with everything that can go wrong with it. */
-export function casesOf(requests: ReadonlyArray<Request>): ReadonlyArray<FaultCase> {
+/** Every request of a command's run once, with everything that can go wrong with it. */
+export function casesOf(command: Command, requests: ReadonlyArray<Request>): ReadonlyArray<FaultCase> {
   const asked = requests
     .filter(({ host }) => host !== 'login.microsoftonline.com')
     .map((request) => ({ method: request.method, place: placeOf(request) }));
@@ -103,7 +116,7 @@ export function casesOf(requests: ReadonlyArray<Request>): ReadonlyArray<FaultCa
     if (seen.has(key)) return [];
     seen.add(key);
     const kinds = KINDS.filter((kind) => kind !== 'failed operation' || BEGINS.some((pattern) => pattern.test(key)));
-    return kinds.map((kind) => ({ method, place, kind }));
+    return kinds.map((kind) => ({ command, method, place, kind }));
   });
 }
 
@@ -117,19 +130,25 @@ function placeOf({ host, path }: Request): string {
   );
 }
 
-/** A fair part of the cases: of each kind as many as of the others, each at another place in the run. */
+/**
+ * A fair part of the cases: of each kind and of each command that is there as many as of the others, each at another
+ * place in its run. Which comes first is drawn, as a few draws do not reach all.
+ */
 export function drawCases(all: ReadonlyArray<FaultCase>, count: number, rng: Rng): ReadonlyArray<FaultCase> {
+  const commands = COMMANDS.filter((command) => all.some((one) => one.command === command));
+  const [firstKind, firstCommand] = [rng.below(KINDS.length), rng.below(commands.length)];
   return Array.from({ length: count }, (_, index) => {
-    const kind = KINDS[index % KINDS.length];
-    const ofKind = all.filter((one) => one.kind === kind);
+    const kind = KINDS[(index + firstKind) % KINDS.length];
+    const command = commands[(index + firstCommand) % commands.length];
+    const alike = all.filter((one) => one.kind === kind && one.command === command);
     // The run is cut into as many parts as there are draws, so that they are spread over it.
-    const from = Math.floor((index * ofKind.length) / count);
-    const to = Math.max(from + 1, Math.floor(((index + 1) * ofKind.length) / count));
-    return ofKind[from + rng.below(to - from)];
+    const from = Math.floor((index * alike.length) / count);
+    const to = Math.max(from + 1, Math.floor(((index + 1) * alike.length) / count));
+    return alike[from + rng.below(to - from)];
   }).flatMap((one) => one ?? []);
 }
 
 /** As a line of a report, and as `AZURE_CLI_FAULTS` takes it. */
-export function renderCase({ method, place, kind }: FaultCase): string {
-  return `${kind} for ${method} ${place}`;
+export function renderCase({ command, method, place, kind }: FaultCase): string {
+  return `${command}: ${kind} for ${method} ${place}`;
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { deadLinks } from '../../../scripts/release/links.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const run = promisify(execFile);
@@ -62,6 +63,20 @@ test('the package names the repository that it is published from, or npm refuses
     readonly repository: unknown;
   };
   expect(manifest.repository).toEqual({ type: 'git', url: 'git+https://github.com/o/p.git' });
+});
+
+test('every link of its pages leads to a file that came along, or to the version in the repository', () => {
+  const pages = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  const texts = pages.map((page) => [page, readFileSync(join(installed, page), 'utf8')] as const);
+  expect(texts.length).toBeGreaterThan(10);
+  expect(texts.flatMap(([page, text]) => deadLinks(text, page, (path) => existsSync(join(installed, path))))).toEqual(
+    [],
+  );
+  const out = texts.flatMap(([, text]) => text.match(/(?<=\]\()https:\/\/github\.com\/o\/p\/[^)#]+/g) ?? []);
+  expect(out.length).toBeGreaterThan(10);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
+  const paths = out.map((link) => link.replace(`https://github.com/o/p/blob/v${version}/`, ''));
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 describe.each(nodes)('the published command on %s', (node) => {

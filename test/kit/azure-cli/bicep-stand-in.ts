@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { basename, dirname, relative, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { type Node } from 'web-tree-sitter';
-import { namedOf, parseAll, root } from '../infra/bicep/parse.ts';
+import { namedOf, parseAll } from '../infra/bicep/parse.ts';
 import { evaluate, plain } from '../infra/bicep/value.ts';
 
 /**
@@ -21,8 +21,8 @@ if (verb === '--version') {
 }
 
 function templateOf(path: string): object {
-  const name = relative(resolve(root, 'infra'), path);
-  if (name !== basename(path) || dirname(path) !== resolve(root, 'infra')) throw new Error(`${path} is none of ours`);
+  const name = basename(path);
+  if (basename(dirname(path)) !== 'infra') throw new Error(`${path} is none of ours`);
   const files = parseAll({ [name]: readFileSync(path, 'utf8') });
   const file = files.get(name);
   if (file === undefined) throw new Error(`${name} was not read`);

@@ -1,10 +1,10 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { AzAnswer } from '../../../infra/hooks/az.ts';
 import { removalOutputs } from '../../../infra/hooks/outside.ts';
 import type { DeployOptions } from '../../../cli/deploy/deploy-options.ts';
 import { type Machine, type Page } from '../../../cli/deploy/machine.ts';
 import { runDeploy } from '../../../cli/deploy/run-deploy.ts';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import {
   CLUSTER_ID,
   NODE_GROUP,
@@ -24,10 +24,13 @@ export const optionsOf = (parts: Partial<DeployOptions> = {}): DeployOptions => 
   name: 'my-cluster',
   location: null,
   appZip: null,
+  parameters: null,
   isDry: false,
   isYes: false,
   ...parts,
 });
+
+type Parameters = Record<string, { value: unknown }>;
 
 /** What Azure, the cluster and the app are like. A command changes it as the real ones would be changed. */
 export interface World {
@@ -45,14 +48,18 @@ export interface World {
     state: string;
     at: string;
     location: string;
-    parameters: Record<string, { value: unknown }>;
+    parameters: Parameters;
     error?: object;
   } | null;
+  /** What the template has for parameters that nobody says. */
+  defaults: Readonly<Record<string, unknown>>;
   /** Names of custom roles on the node resource group. */
   roles: Array<string>;
   group: boolean;
   image: boolean;
   chart: boolean;
+  /** Of the chart that is installed, as Helm tells them. */
+  values: Readonly<Record<string, unknown>> | null;
   code: boolean;
   pools: boolean;
   /** Answers that the app gives before it works. */
@@ -72,10 +79,12 @@ export const newcomer = (parts: Partial<World> = {}): World => ({
   roleHoldsAfterLooks: 2,
   cluster: {},
   record: null,
+  defaults: {},
   roles: [],
   group: false,
   image: false,
   chart: false,
+  values: null,
   code: false,
   pools: false,
   healthAfter: 2,
@@ -134,10 +143,10 @@ export async function type(
     environment,
     root: home,
     folder: root,
-    azIn: () => (args) => {
+    azIn: (folder) => (args) => {
       const words = args.join(' ');
       nowMs += 1_000;
-      return happen(world, words, args, meet(words));
+      return happen(world, { words, args, folder }, meet(words));
     },
     run: (program, args) => {
       const words = [program, ...args].join(' ');
@@ -186,11 +195,20 @@ function healthOf(world: World): Page {
 const answer = (value: unknown): AzAnswer => ({ kind: 'answer', value });
 const refuse = (message: string): AzAnswer => ({ kind: 'refused', message: `ERROR: ${message}` });
 
-function happen(world: World, words: string, args: ReadonlyArray<string>, met: Mishap | null): AzAnswer {
+/** One call of az. */
+interface Call {
+  readonly words: string;
+  readonly args: ReadonlyArray<string>;
+  /** Where it was typed. */
+  readonly folder: string;
+}
+
+function happen(world: World, call: Call, met: Mishap | null): AzAnswer {
+  const { words, args } = call;
   if (met === 'missing') return { kind: 'missing' };
   if (met === 'exists') {
     // Somebody else was quicker.
-    ask(world, words, args);
+    ask(world, call);
     return refuse('(RoleAssignmentExists) The role assignment already exists.');
   }
   if (met === 'loggedOut') return refuse("Please run 'az login' to setup account.");
@@ -201,7 +219,7 @@ function happen(world: World, words: string, args: ReadonlyArray<string>, met: M
       ? answer({ exitCode: 1, logs: 'Error: context deadline exceeded' })
       : refuse('(OperationFailed) The operation has failed.');
   }
-  const said = ask(world, words, args);
+  const said = ask(world, call);
   return met === 'lost' ? refuse(`az ${args.slice(0, 3).join(' ')} did not end in time, and was ended`) : said;
 }
 
@@ -217,9 +235,10 @@ function interrupt(world: World, args: ReadonlyArray<string>, met: Mishap): AzAn
 
 function deploy(world: World, args: ReadonlyArray<string>): void {
   const of = (option: string): string => args[args.indexOf(option) + 1] ?? '';
-  const { parameters } = JSON.parse(readFileSync(of('--parameters').slice(1), 'utf8')) as {
-    parameters: Record<string, { value: unknown }>;
-  };
+  const files = args.flatMap((word, index) => (args[index - 1] === '--parameters' ? [word.slice(1)] : []));
+  const sent = files.map((file) => (JSON.parse(readFileSync(file, 'utf8')) as { parameters: Parameters }).parameters);
+  const defaults = Object.entries(world.defaults).map(([name, value]) => [name, { value }] as const);
+  const parameters = Object.assign({}, Object.fromEntries(defaults), ...sent) as Parameters;
   world.record = { state: 'Succeeded', at: '2026-11-26T01:05:00Z', location: of('--location'), parameters };
   world.group = true;
 }
@@ -260,9 +279,9 @@ function shown({ record }: World): unknown {
   };
 }
 
-function ask(world: World, words: string, args: ReadonlyArray<string>): AzAnswer {
+function ask(world: World, { words, args, folder }: Call): AzAnswer {
   const found = HANDLERS.find(([pattern]) => pattern.test(words));
-  return found === undefined ? refuse(`(ResourceNotFound) nobody answers ${words}`) : found[1](world, args);
+  return found === undefined ? refuse(`(ResourceNotFound) nobody answers ${words}`) : found[1](world, args, folder);
 }
 
 const adminPermission = { actions: [], notActions: [], dataActions: ['Microsoft.ContainerService/managedClusters/*'] };
@@ -288,19 +307,40 @@ function clusterOf(world: World): unknown {
   };
 }
 
-function invoked(world: World, command: string): AzAnswer {
+/** As Helm lays one file of values over another, as deep as ours lie. */
+function merge(under: object, over: object): Record<string, unknown> {
+  const was = under as Record<string, object>;
+  return {
+    ...under,
+    ...Object.fromEntries(Object.entries(over).map(([name, value]) => [name, { ...was[name], ...(value as object) }])),
+  };
+}
+
+/** The folder of the command has its files, and is gone after it. */
+function install(world: World, folder: string): void {
+  const read = (name: string): object =>
+    existsSync(join(folder, name)) ? (JSON.parse(readFileSync(join(folder, name), 'utf8')) as object) : {};
+  world.chart = true;
+  world.values = merge(read('own-values.yaml'), read('deployed-values.json'));
+}
+
+function invoked(world: World, command: string, folder: string): AzAnswer {
   const logs = (text: string): AzAnswer => answer({ exitCode: 0, logs: text });
   if (command.includes('auth can-i'))
     return logs((world.isAdmin && world.roleHoldsAfterLooks === 0 ? 'yes\n' : 'no\n').repeat(6));
   if (command.startsWith('kubectl get customresourcedefinitions')) return logs('---\n---\n');
-  if (command.startsWith('helm upgrade')) world.chart = true;
+  if (command.startsWith('helm get values'))
+    return logs(
+      `${world.values === null ? 'Error: release: not found' : JSON.stringify(world.values)}\n---\n---\n---\n`,
+    );
+  if (command.startsWith('helm upgrade')) install(world, folder);
   if (command.startsWith('helm uninstall')) world.chart = false;
   if (command.startsWith('kubectl delete nodepools')) world.pools = false;
   if (command.startsWith('kubectl get nodepools --output name; echo')) return logs(world.decisions.join('---\n'));
   return logs(command.startsWith('helm') ? 'Release "nodewright" has been upgraded.' : '');
 }
 
-type Handler = (world: World, args: ReadonlyArray<string>) => AzAnswer;
+type Handler = (world: World, args: ReadonlyArray<string>, folder: string) => AzAnswer;
 
 const HANDLERS: ReadonlyArray<readonly [RegExp, Handler]> = [
   [/^version$/, (world) => answer({ 'azure-cli': world.azVersion })],
@@ -353,6 +393,13 @@ const HANDLERS: ReadonlyArray<readonly [RegExp, Handler]> = [
         : answer(shown(world)),
   ],
   [
+    /^deployment sub export/,
+    ({ defaults }) => {
+      const all = Object.entries(defaults).map(([name, defaultValue]) => [name, { defaultValue }]);
+      return answer({ parameters: Object.fromEntries(all) });
+    },
+  ],
+  [
     /^deployment sub create/,
     (world, args) => {
       if (world.record?.state === 'Running') return refuse('(DeploymentActive) is active');
@@ -385,7 +432,7 @@ const HANDLERS: ReadonlyArray<readonly [RegExp, Handler]> = [
     /^acr repository show/,
     (world) => (world.image ? answer({ digest: `sha256:${'5'.repeat(64)}` }) : refuse('(ManifestUnknown) no image')),
   ],
-  [/^aks command invoke/, (world, args) => invoked(world, args[args.indexOf('--command') + 1] ?? '')],
+  [/^aks command invoke/, (world, args, folder) => invoked(world, args[args.indexOf('--command') + 1] ?? '', folder)],
   [
     /^functionapp deployment source config-zip/,
     (world) => {

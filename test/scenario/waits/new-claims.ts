@@ -1,7 +1,8 @@
 import { followAll } from '../../../shared/app/follow/follow-all.ts';
+import { LAUNCHED_HERE_WITHIN_MS, provision } from '../../../shared/app/provision/provision.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { denying, since, START } from '../../kit/app/small-cluster.ts';
-import { launched, promised, saying } from './begin.ts';
+import { launched, promised, ready, saying } from './begin.ts';
 import type { Cases } from './play.ts';
 
 const GIVEN_UP = 'it is given up; its pods are told, and planned again';
@@ -15,6 +16,21 @@ export const newClaims: Cases = {
     begin: async () => {
       const cluster = await promised();
       return { cluster, isDone: () => cluster.azure.orders.some(({ claim }) => claim === 'c') };
+    },
+  },
+  'NodeClaim: of the first decision after a quiet time, and who was to launch it has died': {
+    ending: 'the machine is ordered',
+    begin: async () => {
+      const cluster = await ready();
+      cluster.addPod('p');
+      cluster.clock.advance(10_000);
+      const outcome = await provision(cluster.ports, { mayLaunch: true });
+      // The message about them is for later, and is lost.
+      const comes = cluster.sent.flatMap(({ hint, atMs }) => (hint.kind === 'launches' ? [atMs] : []));
+      const toLaunch = outcome.kind === 'provisioned' ? outcome.toLaunch : [];
+      if (toLaunch.length !== 1 || comes[0] !== cluster.clock.now() + LAUNCHED_HERE_WITHIN_MS)
+        throw new Error(`one claim was to be launched here, and told of later: ${outcome.kind}, ${comes.join()}`);
+      return { cluster, isDone: () => cluster.azure.orders.length > 0 };
     },
   },
   'NodeClaim: waits for its class to be judged': {

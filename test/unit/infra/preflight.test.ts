@@ -612,6 +612,11 @@ describe('asked through az', () => {
     ],
     [
       '/usages',
+      'ERROR: 2026-11-26 11:56:55.711221 Could not get the requested data. Correlation ID: 30cf578e.',
+      'cannot read quota: the registry has refused it, and az does not say why (it says "ERROR: 2026-11-26',
+    ],
+    [
+      '/usages',
       'ERROR: (Conflict) Another operation is in progress.\nCode: Conflict\n',
       'cannot read quota: az says "Conflict: Another operation is in progress."',
     ],

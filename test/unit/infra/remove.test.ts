@@ -93,6 +93,17 @@ describe('removing a deployment', () => {
     expect(asked.at(-1)).toBe('group delete --yes --name own');
   });
 
+  test('takes nothing for gone that Azure does not find once', () => {
+    let misses = 1;
+    const lagging = (words: string): AzAnswer | null =>
+      words.startsWith('group delete') && misses-- > 0
+        ? { kind: 'refused', message: "ERROR: (ResourceGroupNotFound) Resource group 'own' could not be found." }
+        : null;
+    const { asked, run } = removing({}, lagging);
+    run();
+    expect(asked.filter((words) => words.startsWith('group delete'))).toHaveLength(2);
+  });
+
   test('does not take a subscription that is not seen for one that is empty', () => {
     const unseen = (words: string): AzAnswer | null =>
       words.startsWith('role') ? { kind: 'refused', message: 'ERROR: (SubscriptionNotFound) was not found' } : null;

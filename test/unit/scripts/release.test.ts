@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { sectionOf, versionFaults } from '../../../scripts/release/changelog.ts';
 import { krewManifest } from '../../../scripts/release/krew-manifest.ts';
+import { deadLinks, withReachableLinks } from '../../../scripts/release/links.ts';
 import { bundledPackages, renderNotices } from '../../../scripts/release/notices.ts';
 import { releaseNotes } from '../../../scripts/release/release-notes.ts';
 
@@ -71,6 +72,28 @@ test('the notes of a release lead to each of its parts', () => {
   expect(notes).toContain('helm install nodewright oci://ghcr.io/o/charts/nodewright --version 1.2.0');
   expect(notes).toMatch(/gh attestation verify oci:\/\/ghcr\.io\/o\/nodewright-relay@sha256:0{64} --repo o\/p/);
   expect(notes).toContain('- had');
+});
+
+describe('links of the package’s pages', () => {
+  const there = new Set(['docs/deploy.md', 'README.md']);
+  const given = { isThere: (path: string) => there.has(path), source: { repository: 'o/p', version: '1.2.0' } };
+  const blob = 'https://github.com/o/p/blob/v1.2.0';
+
+  test.each([
+    ['docs/a.md', '[d](deploy.md#remove)', '[d](deploy.md#remove)'],
+    ['docs/a.md', '[d](decisions/0001-x.md#why)', `[d](${blob}/docs/decisions/0001-x.md#why)`],
+    ['docs/a.md', '[r](../README.md), [c](../CONTRIBUTING.md)', `[r](../README.md), [c](${blob}/CONTRIBUTING.md)`],
+    ['infra/chart/README.md', '[k](../kubernetes/README.md)', `[k](${blob}/infra/kubernetes/README.md)`],
+    [
+      'README.md',
+      '[h](https://x.example/a) [t](#try-it) [m](mailto:a@b.c)',
+      '[h](https://x.example/a) [t](#try-it) [m](mailto:a@b.c)',
+    ],
+  ])('in %s: %s', (page, text, wanted) => {
+    expect(withReachableLinks(text, page, given)).toBe(wanted);
+    expect(deadLinks(wanted, page, given.isThere)).toEqual([]);
+    if (text !== wanted) expect(deadLinks(text, page, given.isThere)).toHaveLength(1);
+  });
 });
 
 describe('notices', () => {

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { ArmRequest, ArmResponse, Host, Route } from '../../arm/router.ts';
 import { ok } from '../../arm/router.ts';
 import { APP_ID, DEPLOYER } from '../../state/identities.ts';
 import type { Management } from '../management.ts';
-import { namesInZip } from '../zip.ts';
+import { filesInZip } from '../zip.ts';
 import { APP_KEY } from './sites.ts';
 
 /** Hosts beside Resource Manager that az reaches for on the way: a proxy brings it here. */
@@ -31,8 +32,12 @@ function publishRoutes({ sites }: Management, name: string): ReadonlyArray<Route
       answer: ({ bytes }) => {
         const site = sites.get(name.toLowerCase());
         if (site === undefined) return text(404, 'no such site');
-        if (!namesInZip(bytes).includes('host.json')) return text(400, 'The zip has no host.json at its root.');
-        sites.set(name.toLowerCase(), { ...site, codeBytes: bytes.length });
+        if (!filesInZip(bytes).has('host.json')) return text(400, 'The zip has no host.json at its root.');
+        sites.set(name.toLowerCase(), {
+          ...site,
+          codeBytes: bytes.length,
+          codeDigest: createHash('sha256').update(bytes).digest('hex'),
+        });
         return { status: 202, headers: { 'Content-Type': 'application/json' }, body: '"deployment-1"' };
       },
     },

@@ -118,6 +118,25 @@ test('the same deployment, sent again, makes what infra/main.bicep names, and on
   const { cloud, identities, registries, roleAssignments, sites } = azure.management;
   expect([cloud.groups, identities, registries, sites].map(({ size }) => size)).toEqual([1, 1, 1, 1]);
   expect(roleAssignments.size).toBe(4);
+  expect((await ask('POST', at(`${deployment}/exportTemplate`))).body).toEqual({ template });
+});
+
+test('a chart has the values that it was installed with last, one file over the other, until it goes', () => {
+  const { inCluster } = azure.management;
+  const run = (command: string, files: Readonly<Record<string, string>> = {}): unknown => {
+    const sentAlong = new Map(Object.entries(files).map(([name, text]) => [name, () => text]));
+    return inCluster.run(command, { mayAdminister: true, files: sentAlong });
+  };
+  const values = 'helm get values nodewright --namespace x --output json';
+  expect(run(values)).toEqual({ exitCode: 1, logs: 'Error: release: not found\n' });
+  const install =
+    'helm upgrade --install nodewright chart --namespace x --values own.yaml --values deployed-values.json';
+  const files = { 'chart/Chart.yaml': '', 'own.yaml': 'image:\n  tag: own\n  pullPolicy: Always\n' };
+  expect(run(install, files)).toMatchObject({ exitCode: 1, logs: expect.stringContaining('deployed-values.json') });
+  run(install, { ...files, 'deployed-values.json': '{"image":{"tag":"new"}}' });
+  expect(run(values)).toEqual({ exitCode: 0, logs: '{"image":{"tag":"new","pullPolicy":"Always"}}\n' });
+  run('helm uninstall nodewright --ignore-not-found --namespace x');
+  expect(run(values)).toMatchObject({ exitCode: 1 });
 });
 
 test('a command in the cluster ends as a shell would, and nobody who is no administrator installs a chart', async () => {

@@ -6,7 +6,7 @@ import { CLUSTER_ID } from '../../../kit/infra/azure-answers.ts';
 import { newcomer, optionsOf, ready, type } from '../../../kit/cli/fake-azure.ts';
 
 const changing =
-  /^(az acr|npm|aks (update|start)|role assignment|deployment sub (create|delete)|functionapp deployment|group)|helm/;
+  /^(az acr|npm|aks (update|start)|role assignment|deployment sub (create|delete)|functionapp deployment|group)|helm (upgrade|uninstall)/;
 
 describe('--dry-run', () => {
   test('prints each step and what it would change, and changes nothing', async () => {

@@ -50,6 +50,7 @@ test('an id is taken in any case of letters, with a slash or blanks around it, a
     name: 'my-cluster',
     location: 'westeurope',
     appZip: null,
+    parameters: null,
     isDry: true,
     isYes: true,
   });

@@ -110,7 +110,7 @@ describe('the relay', () => {
     renderValues({ ...deployed, ...given }, { image: built, architecture: '', cluster });
 
   test('the chart is given what the deployment made', () => {
-    expect(helmCommand(deployed).join(' ')).toBe(
+    expect(helmCommand(deployed, { hasOwn: false }).join(' ')).toBe(
       'helm upgrade --install nodewright chart --namespace nodewright-system --create-namespace --values deployed-values.json',
     );
     expect(valuesOf()).toEqual({

@@ -28,6 +28,7 @@ describe('the template’s parameters', () => {
     writeFileSync(join(folder, 'infra/main.json'), JSON.stringify({ parameters }));
     expect(readTemplate(folder)).toEqual({
       file: join(folder, 'infra/main.json'),
+      names: new Set(['a', 'b', 'c']),
       types: new Map([
         ['a', 'int'],
         ['b', 'bool'],
