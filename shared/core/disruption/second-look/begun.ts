@@ -82,15 +82,30 @@ export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun):
 }
 
 /**
- * The claims as they were when they were marked, where pods have come or gone since: nobody comes to a closed node, and
- * one that pods have left is no less to be removed. Who had come all the same runs on it, and is judged as any other.
+ * From when a pod is bound until its kubelet says that it has it; and pod events are told of once in ten seconds, so
+ * that the last that is known may be older than the last.
  */
-export function asMarked(claims: ReadonlyArray<NodeClaim>, { candidates, sinceMs }: Begun): ReadonlyArray<NodeClaim> {
-  const own = new Set(candidates.map(({ claim }) => claim.metadata.name));
-  return claims.map((claim) => {
+const COMING_MS = 5_000;
+
+/**
+ * The claims as they were when they were marked, where pods have come or gone since, or left just before, which is told
+ * some seconds late: nobody comes to a closed node, and one that pods have left is no less to be removed. Who had come
+ * all the same runs on it, and is judged as any other.
+ */
+export function asMarked(
+  { nodeClaims, pods }: Pick<Cluster, 'nodeClaims' | 'pods'>,
+  { candidates, sinceMs }: Begun,
+): ReadonlyArray<NodeClaim> {
+  const nodeOf = new Map(candidates.map(({ claim, node }) => [claim.metadata.name, node.metadata.name]));
+  return nodeClaims.map((claim) => {
     const { metadata, status } = claim;
+    const node = nodeOf.get(metadata.name);
     const eventMs = parseTimestamp(status?.lastPodEventTime);
-    if (!own.has(metadata.name) || eventMs === null || eventMs < sinceMs) return claim;
+    if (node === undefined || eventMs === null) return claim;
+    const isArrival = pods.some(({ nodeName, startedAtMs }) => {
+      return nodeName === node && (startedAtMs === null || startedAtMs >= eventMs - COMING_MS);
+    });
+    if (eventMs < sinceMs && isArrival) return claim;
     const others = (status?.conditions ?? []).filter(({ type }) => type !== 'Consolidatable');
     const { lastPodEventTime: _, ...before } = status ?? {};
     return { ...claim, status: { ...before, conditions: [...others, { type: 'Consolidatable', status: 'True' }] } };

@@ -167,7 +167,7 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const { provisioning } = input;
   const opened = unmarked(provisioning.cluster, one);
   const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
-  const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened.nodeClaims, one) };
+  const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened, one) };
   const given = { ...input, provisioning: { ...provisioning, cluster } };
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));

@@ -117,15 +117,22 @@ describe('a node that was marked', () => {
     expect(begunIn(half(going).provisioning.cluster)).toEqual([]);
   });
 
-  test.each<[string, number, ReadonlyArray<object>, string]>([
-    ['goes though a pod has left it since', SINCE + 10_000, [], 'remove'],
-    ['stays where one came or went before, and it is not quiet yet', SINCE - 10_000, [], 'take-back'],
-    ['goes where it is quiet', SINCE - 10_000, [CONSOLIDATABLE], 'remove'],
-  ])('%s', (_, eventMs, conditions, verdict) => {
+  test.each<[string, number, number | null, ReadonlyArray<object>, string]>([
+    ['goes though a pod has left it since', SINCE + 10_000, 1_000, [], 'remove'],
+    ['goes where one left it just before, and that was told later', SINCE - 1_000, 1_000, [], 'remove'],
+    ['stays where one came before, and it is not quiet yet', SINCE - 10_000, SINCE - 12_000, [], 'take-back'],
+    ['stays where that has not begun to run', SINCE - 10_000, null, [], 'take-back'],
+    ['goes where it is quiet', SINCE - 10_000, SINCE - 12_000, [CONSOLIDATABLE], 'remove'],
+  ])('%s', (_, eventMs, startedAtMs, conditions, verdict) => {
     const one = marked('b', 'Underutilized', { conditions: conditions as ReadonlyArray<typeof CONSOLIDATABLE> });
     const claim = { ...one.claim, status: { ...one.claim.status, lastPodEventTime: at(eventMs) } };
     const nodePools = [disruptable('general', { consolidateAfter: '15s' })];
-    expect(judged(half({ ...one, claim }, [], { nodePools })).kind).toBe(verdict);
+    const pods = [
+      ...on('a', 0, 3),
+      ...on('b', 0, 2),
+      ...on('b', 0, 1).map((pod) => ({ ...pod, uid: 'last', startedAtMs })),
+    ];
+    expect(judged(half({ ...one, claim }, [], { nodePools, pods })).kind).toBe(verdict);
   });
 
   test('waits where its removal breaks a rule of the audit, and stays in the end', () => {
