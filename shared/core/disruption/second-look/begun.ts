@@ -69,6 +69,25 @@ export function replacementsOf({ metadata }: NodeClaim): ReadonlyArray<string> {
   return namesIn(metadata.annotations?.[markKey.replacedBy]);
 }
 
+/**
+ * The replacements that are gone, or are going, by no fault of their own: Azure had no capacity for them or has taken
+ * them, or somebody has deleted them.
+ */
+export function lostOf(
+  { replacements, unavailable }: Pick<Begun, 'replacements' | 'unavailable'>,
+  { nodeClaims }: Pick<Cluster, 'nodeClaims'>,
+): ReadonlyArray<string> {
+  const claims = new Map(nodeClaims.map((claim) => [claim.metadata.name, claim]));
+  return replacements.filter((name) => {
+    const claim = claims.get(name);
+    if (claim === undefined) return unavailable.includes(name);
+    const { annotations = {}, deletionTimestamp } = claim.metadata;
+    return (
+      deletionTimestamp !== undefined && (annotations[markKey.givenUp] === undefined || unavailable.includes(name))
+    );
+  });
+}
+
 function namesIn(list: string | undefined): ReadonlyArray<string> {
   return (list ?? '').split(',').filter(Boolean);
 }
@@ -132,7 +151,8 @@ function isGoing({ metadata }: Pick<NodeClaim | Node, 'metadata'>): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-function decisionOf(claim: NodeClaim): string | null {
+/** The decision that the claim is to go by; null where none says so. */
+export function decisionOf(claim: NodeClaim): string | null {
   const decision = claim.metadata.annotations?.[markKey.disruption];
   return decision === undefined || !says(claim, 'DisruptionReason') ? null : decision;
 }

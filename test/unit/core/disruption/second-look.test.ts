@@ -542,8 +542,11 @@ describe('what provisioning says of the pods of a node that was marked', () => {
       expect(kinds(half(marked('b'), [machine('n')]), home)).toBe('remove');
       expect(kinds(half(marked('b'), [reserved()]), home)).toBe('1 nodes to start');
       expect(kinds(half(marked('b'), [reserved()], promising(own.map(({ uid }) => uid))), home)).toBe('remove');
+      const shared = [...own.slice(1), ...others].map(({ uid }) => uid);
+      expect(kinds(half(marked('b'), [reserved()], promising(shared)), home)).toBe('1 nodes to start');
+      // Which of them it was bought for is all the same.
       expect(kinds(half(marked('b'), [reserved()], promising(own.slice(1).map(({ uid }) => uid))), home)).toBe(
-        '1 nodes to start',
+        'remove',
       );
       const beside = { nominations: [to('a'), to('n', others)] };
       expect(kinds(half(marked('b'), [reserved()]), beside)).toBe('remove');
@@ -557,7 +560,8 @@ describe('what provisioning says of the pods of a node that was marked', () => {
       const conditions = [CONSOLIDATABLE, { type: 'Initialized', status: 'True' }];
       const ready = { ...came, claim: { ...came.claim, status: { ...came.claim.status, conditions } } };
       expect(kinds(half(replaced, [ready]), home)).toBe('remove');
-      const going = { ...ready.claim, metadata: { ...ready.claim.metadata, deletionTimestamp: at(NOW) } };
+      const givenUp = { annotations: { 'nodewright.dev/given-up': 'NodeBootFailed' }, deletionTimestamp: at(NOW) };
+      const going = { ...ready.claim, metadata: { ...ready.claim.metadata, ...givenUp } };
       expect(kinds(half(replaced, [{ node: ready.node, claim: going }]), home)).toBe('take-back');
     });
   });
