@@ -134,7 +134,8 @@ function outcomeOf(
 
 /** Takes the marks off a node that stays after all. */
 async function takeBack(ports: Ports, candidate: Candidate, why: string): Promise<void> {
-  await unmark(ports, candidate, why);
+  // Another look may have done so a moment ago, which this one did not see.
+  if (!(await unmark(ports, candidate, why))) return;
   ports.log('disruption-taken-back', { ...claimFacts(candidate.claim), removal: removalOf(candidate), why });
 }
 

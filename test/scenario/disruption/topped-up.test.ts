@@ -43,7 +43,7 @@ async function begun(): Promise<Begun> {
   driftPool(simulation, 'y');
   for (let second = 0; second < 180; second++) {
     await simulation.pass(SECOND);
-    const [replacement] = ofPool(simulation).filter((name) => name !== old);
+    const replacement = ofPool(simulation).find((name) => name !== old);
     if (replacement !== undefined) return { simulation, old, replacement };
   }
   throw new Error('nothing has begun');

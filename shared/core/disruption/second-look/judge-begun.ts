@@ -42,7 +42,8 @@ const MARKED_MS = 60_000;
 /** What becomes of nodes that were marked to go. */
 export type BegunVerdict =
   | { readonly kind: 'remove'; readonly removal: AuditedRemoval }
-  | { readonly kind: 'wait'; readonly for: string }
+  /** `because`: names of the nodes that wait for it, where others may go meanwhile. */
+  | { readonly kind: 'wait'; readonly for: string; readonly because?: ReadonlySet<string> }
   /**
    * Room that its pods were to have is gone: new nodes are to be bought for them. `why`, `failed` and `because` as of
    * what is taken back, where these cannot be had.
@@ -111,8 +112,8 @@ function judgeParts(begun: Begun, look: SecondLook, most: number): ReadonlyArray
   if (staying.candidates.length === 0 || others.candidates.length === 0 || most === 1) {
     return [{ one: begun, verdict }];
   }
-  // Who is short keeps its marks, and goes later.
-  if (verdict.kind === 'short') return [{ one: staying, verdict }, ...judgeParts(others, look, most - 1)];
+  // Who waits keeps its marks, and goes later.
+  if (verdict.kind !== 'take-back') return [{ one: staying, verdict }, ...judgeParts(others, look, most - 1)];
   // Their marks come off before any of the others goes.
   const { provisioning } = look.input;
   const opened = { ...provisioning, cluster: unmarked(provisioning.cluster, staying) };
@@ -121,7 +122,7 @@ function judgeParts(begun: Begun, look: SecondLook, most: number): ReadonlyArray
 }
 
 function becauseOf(verdict: BegunVerdict): ReadonlySet<string> {
-  return verdict.kind === 'take-back' || verdict.kind === 'short' ? (verdict.because ?? new Set()) : new Set();
+  return 'because' in verdict ? (verdict.because ?? new Set()) : new Set();
 }
 
 function isDivisible({ candidates, replacements }: Begun): boolean {
@@ -201,7 +202,12 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
   const held = whyHeld(one, nodes, look);
-  if (held !== null) return { kind: 'take-back', ...held };
+  if (held !== null) {
+    const { why, because, isPassing } = held;
+    const isWorthIt = isForced || one.replacements.length > 0;
+    const mayPass = isPassing && isWorthIt && now < one.sinceMs + BOUGHT_MS;
+    return mayPass ? { kind: 'wait', for: why, because } : { kind: 'take-back', why, because };
+  }
   const overdrawn = poolOverBudget(nodes, poolsFor(given.provisioning.cluster, now));
   if (overdrawn !== null) {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
@@ -269,19 +275,26 @@ function unmarked(cluster: Cluster, one: Begun): Cluster {
   return { ...cluster, nodes: withoutMarks(cluster.nodes, one) };
 }
 
+/** What keeps some of the nodes. */
+interface Held {
+  readonly why: string;
+  readonly because: ReadonlySet<string>;
+  /** A budget of pods allows more again once other pods of it run. */
+  readonly isPassing: boolean;
+}
+
 /** Why some of the nodes, of the first that does not go any more, do not; null where all may. */
-function whyHeld(
-  one: Begun,
-  nodes: ReadonlyArray<JudgedNode>,
-  look: SecondLook,
-): { readonly why: string; readonly because: ReadonlySet<string> } | null {
+function whyHeld(one: Begun, nodes: ReadonlyArray<JudgedNode>, look: SecondLook): Held | null {
   const held = nodes.flatMap((node) => {
     const why = whyKept(one, node, look);
-    return why === null ? [] : [{ why, name: node.name }];
+    const isPassing = node.verdict.kind === 'stays' && node.verdict.reason.kind === 'pod-budget';
+    return why === null ? [] : [{ why, name: node.name, isPassing }];
   });
-  const [first] = held;
+  // What stays for good does not wait for what may pass.
+  const first = held.find(({ isPassing }) => !isPassing) ?? held[0];
   if (first === undefined) return null;
-  return { why: first.why, because: new Set(held.flatMap(({ why, name }) => (why === first.why ? [name] : []))) };
+  const { why, isPassing } = first;
+  return { why, isPassing, because: new Set(held.flatMap((other) => (other.why === why ? [other.name] : []))) };
 }
 
 function whyKept(

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { begunIn } from '../../../../shared/core/disruption/second-look/begun.ts';
+import { begunIn, type Begun } from '../../../../shared/core/disruption/second-look/begun.ts';
 import {
   judgeBegun,
   judgeInParts,
   type BegunVerdict,
+  type SecondLook,
 } from '../../../../shared/core/disruption/second-look/judge-begun.ts';
 import type { DisruptionInput } from '../../../../shared/core/model/disruption-input.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
@@ -66,11 +67,25 @@ function clusterOf(machines: ReadonlyArray<Machine>, parts: object = {}): Disrup
 }
 
 function judged(input: DisruptionInput, nowMs = NOW): BegunVerdict {
-  const [one] = begunIn(input.provisioning.cluster);
+  return judgeBegun(begunOf(input), lookAt(input, nowMs));
+}
+
+/** What becomes of each, by name. */
+function parts(input: DisruptionInput): unknown {
+  return judgeInParts(begunOf(input), lookAt(input, NOW)).flatMap(({ one, verdict }) =>
+    one.candidates.map(({ node }) => [node.metadata.name, verdict.kind]),
+  );
+}
+
+function begunOf({ provisioning }: DisruptionInput): Begun {
+  const [one] = begunIn(provisioning.cluster);
   if (one === undefined) throw new Error('nothing has begun');
+  return one;
+}
+
+function lookAt(input: DisruptionInput, nowMs: number): SecondLook {
   const now = instant(nowMs);
-  const look = { input, now, seenMs: nowMs, currency: 'USD' };
-  return judgeBegun(one, { ...look, planFor: (asked) => soundPlan(asked, now).plan });
+  return { input, now, seenMs: nowMs, currency: 'USD', planFor: (asked) => soundPlan(asked, now).plan };
 }
 
 const NO_ROOM = { kind: 'take-back', why: 'its pods would need one more new node' };
@@ -106,17 +121,45 @@ describe('a node that must go and whose pods have no room any more', () => {
   test('keeps its marks, while one beside it whose pods have room goes', () => {
     const pods = [...on('a', 0, 1), ...on('b', 0, 1), ...on('c', 1, 1)];
     const given = clusterOf([marked('b', {}), marked('c', {}), machine('f')], { pods: [...pods, ...on('f', 1, 4)] });
-    const [one] = begunIn(given.provisioning.cluster);
-    if (one === undefined) throw new Error('nothing has begun');
-    const now = instant(NOW);
-    const look = { input: given, now, seenMs: NOW, currency: 'USD' };
-    const parts = judgeInParts(one, { ...look, planFor: (asked) => soundPlan(asked, now).plan });
-    expect(parts.map((part) => [part.one.candidates.map(({ node }) => node.metadata.name), part.verdict.kind])).toEqual(
-      [
-        [['b'], 'short'],
-        [['c'], 'remove'],
-      ],
-    );
+    expect(parts(given)).toEqual([
+      ['b', 'short'],
+      ['c', 'remove'],
+    ]);
+  });
+});
+
+describe('a budget of pods that allows no eviction at the moment', () => {
+  const web = shape(spec('500m', '1Gi'), { app: 'web' });
+  const budget = {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { selector: { matchLabels: { app: 'web' } } },
+    status: { disruptionsAllowed: 0 },
+  };
+  const text = 'PodDisruptionBudget web does not allow evicting pod default/s2-b-0000 right now';
+  const held = (marks: Marks, others: ReadonlyArray<Machine> = []): DisruptionInput => {
+    const pods = [...on('a', 1, 1), ...on('b', 2, 1), ...on('c', 1, 1)];
+    const shapes = [large, small, web];
+    return clusterOf([marked('b', marks), ...others], { pods, shapes, podDisruptionBudgets: [budget] });
+  };
+
+  test('is waited for where a node must go, or something has come for it, for five minutes', () => {
+    const waits = { kind: 'wait', for: text, because: new Set(['b']) };
+    expect(judged(held({}))).toEqual(waits);
+    expect(judged(held({ reason: 'Underutilized', replacedBy: 'claim-a' }))).toEqual(waits);
+    expect(judged(held({}), SINCE + 5 * MINUTE)).toEqual({ kind: 'take-back', why: text, because: new Set(['b']) });
+    expect(judged(held({ reason: 'Underutilized' }))).toMatchObject({ kind: 'take-back', why: text });
+  });
+
+  test('keeps only nodes of its own pods waiting, and none of them where another stays for good', () => {
+    expect(parts(held({}, [marked('c', {})]))).toEqual([
+      ['b', 'wait'],
+      ['c', 'remove'],
+    ]);
+    const never = { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+    expect(parts(held({}, [marked('c', {}, never)]))).toEqual([
+      ['c', 'take-back'],
+      ['b', 'wait'],
+    ]);
   });
 });
 
