@@ -71,7 +71,7 @@ function judged(input: DisruptionInput, nowMs = NOW): BegunVerdict {
 }
 
 /** What becomes of each, by name. */
-function parts(input: DisruptionInput): unknown {
+function becomeOf(input: DisruptionInput): unknown {
   return judgeInParts(begunOf(input), lookAt(input, NOW)).flatMap(({ one, verdict }) =>
     one.candidates.map(({ node }) => [node.metadata.name, verdict.kind]),
   );
@@ -121,7 +121,7 @@ describe('a node that must go and whose pods have no room any more', () => {
   test('keeps its marks, while one beside it whose pods have room goes', () => {
     const pods = [...on('a', 0, 1), ...on('b', 0, 1), ...on('c', 1, 1)];
     const given = clusterOf([marked('b', {}), marked('c', {}), machine('f')], { pods: [...pods, ...on('f', 1, 4)] });
-    expect(parts(given)).toEqual([
+    expect(becomeOf(given)).toEqual([
       ['b', 'short'],
       ['c', 'remove'],
     ]);
@@ -151,12 +151,12 @@ describe('a budget of pods that allows no eviction at the moment', () => {
   });
 
   test('keeps only nodes of its own pods waiting, and none of them where another stays for good', () => {
-    expect(parts(held({}, [marked('c', {})]))).toEqual([
+    expect(becomeOf(held({}, [marked('c', {})]))).toEqual([
       ['b', 'wait'],
       ['c', 'remove'],
     ]);
     const never = { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
-    expect(parts(held({}, [marked('c', {}, never)]))).toEqual([
+    expect(becomeOf(held({}, [marked('c', {}, never)]))).toEqual([
       ['c', 'take-back'],
       ['b', 'wait'],
     ]);
