@@ -1,4 +1,5 @@
 import type { ClaimLife, NodeLife, PodLife } from './observe.ts';
+import { textFact } from '../../sandbox/start/view/app-events.ts';
 import type { RemovalSet, Told } from './read-lines.ts';
 
 /** Where values lie, by nearest rank: each is one that occurred. Null: there were none. */
@@ -34,6 +35,16 @@ export function longestWaits(pods: Iterable<PodLife>, count: number): ReadonlyAr
     .toSorted((a, b) => b.waitedMs - a.waitedMs || (a.name < b.name ? -1 : 1))
     .slice(0, count)
     .map(({ name, seenMs, waitedMs }) => `${name}: ${seconds(waitedMs)} s, from ${seconds(seenMs)} s on`);
+}
+
+/** What was taken back, as sentences: each node of each set, with why. In order. */
+export function takenBackIn(told: ReadonlyArray<Told>): ReadonlyArray<string> {
+  return told
+    .filter(({ event }) => event === 'disruption-taken-back')
+    .map(
+      (one) =>
+        `${seconds(one.atMs)} s ${textFact(one, 'claim')} (${textFact(one, 'removal')}): ${textFact(one, 'why')}`,
+    );
 }
 
 /** Removal sets of one reason. */
@@ -79,6 +90,22 @@ export function keptFigures(
   return { nodeMinutes: thereMs / 60_000, keptMinutes: keptMs / 60_000 };
 }
 
+/** The nodes that were kept longest, longest first, as sentences. `nodes`: by name. */
+export function longestKept(
+  nodes: Iterable<readonly [string, NodeLife]>,
+  nowMs: number,
+  count: number,
+): ReadonlyArray<string> {
+  return [...nodes]
+    .map(([name, { keptMs, keptSinceMs }]) => ({
+      name,
+      keptMs: keptMs + (keptSinceMs === null ? 0 : nowMs - keptSinceMs),
+    }))
+    .toSorted((a, b) => b.keptMs - a.keptMs || (a.name < b.name ? -1 : 1))
+    .slice(0, count)
+    .map(({ name, keptMs }) => `${name}: ${seconds(keptMs)} s`);
+}
+
 /** Empty for longer than this is longer than consolidation waits for, and twice a look of it. */
 const LONG_EMPTY_MS = 45_000;
 
@@ -91,9 +118,23 @@ export function emptyFigures(claims: Iterable<ClaimLife>): {
   const all = [...claims];
   return {
     made: all.length,
-    neverUsed: all.filter(({ goneMs, isUsed, readyMs }) => goneMs !== null && readyMs !== null && !isUsed).length,
+    neverUsed: all.filter(isUnused).length,
     longEmpty: all.filter(({ longestEmptyMs }) => longestEmptyMs > LONG_EMPTY_MS).length,
   };
+}
+
+function isUnused({ goneMs, isUsed, readyMs }: ClaimLife): boolean {
+  return goneMs !== null && readyMs !== null && !isUsed;
+}
+
+/** Those to which nobody ever came, as sentences: from when to when they were there. */
+export function unusedClaims(claims: Iterable<ClaimLife>): ReadonlyArray<string> {
+  return [...claims]
+    .filter(isUnused)
+    .map(
+      ({ name, seenMs, readyMs, goneMs, isInterrupted }) =>
+        `${name}: made at ${seconds(seenMs)} s, ready at ${seconds(readyMs ?? 0)}, gone at ${seconds(goneMs ?? 0)}${isInterrupted ? ', as Azure took it' : ''}`,
+    );
 }
 
 /** What a process took at one moment. */

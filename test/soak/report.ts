@@ -30,12 +30,21 @@ export interface Report {
     readonly claims: number;
     readonly neverUsed: number;
     readonly longEmpty: number;
+    /** Those that were never used, as sentences. */
+    readonly unused: ReadonlyArray<string>;
   };
   readonly removals: {
     readonly sets: ReadonlyArray<SetFigures>;
     readonly readyToRemoved: Spread | null;
+    /** Each node of which marks came off, with why, as sentences. */
+    readonly takenBack: ReadonlyArray<string>;
   };
-  readonly nodes: { readonly minutes: number; readonly keptMinutes: number };
+  readonly nodes: {
+    readonly minutes: number;
+    readonly keptMinutes: number;
+    /** The nodes that were kept longest, as sentences. */
+    readonly longestKept: ReadonlyArray<string>;
+  };
   readonly memoryMb: Readonly<
     Record<string, { readonly least: number; readonly most: number; readonly grew: boolean | null }>
   >;
@@ -78,10 +87,13 @@ function rowsOf(report: Report): ReadonlyArray<readonly [name: string, text: str
       'machines',
       `${made} made, ${evicted} evicted; ${claims} claims, ${neverUsed} never used, ${longEmpty} empty for more than 45 s`,
     ],
+    ['never used', machines.unused.join(' · ') || 'none'],
     ['cost at rest', renderCost(atRest)],
     ['removal sets', removals.sets.map(renderSet).join(', ') || 'none'],
+    ['taken back', removals.takenBack.join(' · ') || 'none'],
     ['ready to removed', renderSpread(removals.readyToRemoved)],
     ['nodes kept', `${kept.toFixed(1)} % of ${nodes.minutes.toFixed(0)} node-minutes`],
+    ['kept longest', nodes.longestKept.join(' · ') || 'none'],
     ['memory', Object.entries(report.memoryMb).map(renderMemory).join('; ')],
     ['CPU at rest', Object.entries(report.cpuAtRest).map(renderCpu).join(', ')],
     ['executions failed', String(report.failedExecutions)],

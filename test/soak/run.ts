@@ -6,11 +6,14 @@ import {
   cpuPercent,
   emptyFigures,
   keptFigures,
+  longestKept,
   longestWaits,
   memoryFigures,
   readyToRemoved,
   seconds,
   setFigures,
+  takenBackIn,
+  unusedClaims,
   waitsOf,
 } from './measure.ts';
 import { parseSoakOptions, type SoakOptions, usage, UsageError } from './options.ts';
@@ -65,9 +68,20 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
     actions: Object.fromEntries([...Map.groupBy(did, ({ kind }) => kind)].map(([kind, some]) => [kind, some.length])),
     pods: { waits: waitsOf(observed.pods.values()), longest: longestWaits(observed.pods.values(), LONGEST) },
     atRest: outcome.atRest,
-    machines: { made: creations, evicted: evictions, claims, neverUsed, longEmpty },
-    removals: { sets: setFigures(sets), readyToRemoved: readyToRemoved(sets) },
-    nodes: { minutes: kept.nodeMinutes, keptMinutes: kept.keptMinutes },
+    machines: {
+      made: creations,
+      evicted: evictions,
+      claims,
+      neverUsed,
+      longEmpty,
+      unused: unusedClaims(observed.claims.values()),
+    },
+    removals: { sets: setFigures(sets), readyToRemoved: readyToRemoved(sets), takenBack: takenBackIn(told) },
+    nodes: {
+      minutes: kept.nodeMinutes,
+      keptMinutes: kept.keptMinutes,
+      longestKept: longestKept(observed.nodes, endedMs, LONGEST),
+    },
     memoryMb: ofPart((part) => {
       const { leastMb, mostMb, grew } = memoryFigures(samples.get(part) ?? []);
       return { least: leastMb, most: mostMb, grew };
@@ -101,8 +115,11 @@ async function main(): Promise<number> {
   const report = toReport(options, outcome);
   const file = resolve(options.report);
   mkdirSync(dirname(file), { recursive: true });
-  // All that was logged, to find out about what the figures show.
+  // All that was logged, and the lives of all that was seen, to find out about what the figures show.
   writeFileSync(file.replace(/(\.json)?$/, '.log'), `${outcome.lines.join('\n')}\n`);
+  const { pods, claims, nodes } = outcome.observed;
+  const lives = { done: outcome.book.done, pods: [...pods.values()], claims: [...claims.values()], nodes: [...nodes] };
+  writeFileSync(file.replace(/(\.json)?$/, '.lives.json'), `${JSON.stringify(lives)}\n`);
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   say(`\n${renderReport(report)}\n\nThe figures are in ${options.report}`);
   return report.breaches.length > 0 ? 1 : 0;

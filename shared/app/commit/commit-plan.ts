@@ -27,8 +27,21 @@ export interface Removing {
   readonly claims: Removal['claims'];
 }
 
-function toRemoval(removing: Removing | undefined): Removal | undefined {
-  return removing === undefined ? undefined : { reason: removing.step.reason, claims: removing.claims };
+/** What a decision buys for nodes that another one removes: for which reason they go. */
+export interface BuyingFor {
+  readonly createdFor: string;
+}
+
+/** What a decision is to do beside its plan, and why its claims are made. */
+interface Purpose {
+  readonly removal?: Removal;
+  readonly createdFor?: string;
+}
+
+function toPurpose(about: Removing | BuyingFor | undefined): Purpose {
+  if (about === undefined || 'createdFor' in about) return about ?? {};
+  const { reason } = about.step;
+  return { removal: { reason, claims: about.claims }, createdFor: reason };
 }
 
 /** Makes an audited plan the latest decision. Safe to repeat from any point of failure. */
@@ -37,9 +50,9 @@ export async function commitPlan(
   gathered: Gathered,
   plan: AuditedPlan,
   cause: string,
-  removing?: Removing,
+  about?: Removing | BuyingFor,
 ): Promise<CommitOutcome> {
-  const decision = toDecision(ports, gathered, plan, cause, toRemoval(removing));
+  const decision = toDecision(ports, gathered, plan, cause, toPurpose(about));
   await ports.decisions.put(decision);
   const committed = await ports.ledger.commit(gathered.ledger, decision.name);
   return committed.kind === 'lost' ? { kind: 'lost' } : { kind: 'committed', state: committed.state, decision };
@@ -96,20 +109,26 @@ async function passOver(ports: Ports, state: LedgerState): Promise<void> {
 }
 
 /** The plan as the record that is committed: stamped, and named by its content, so that nothing else has that name. */
-export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string, removal?: Removal): Decision {
+export function toDecision(
+  ports: Ports,
+  gathered: Gathered,
+  plan: Plan,
+  cause: string,
+  { removal, createdFor }: Purpose = {},
+): Decision {
   const generation = gathered.ledger.generation + 1;
   const { version } = gathered.snapshot;
   const stamped = {
     ...plan,
     claims: withNotices(gathered.snapshot, plan.claims).map((claim) =>
-      withReason(withPoolStamps(claim, gathered.input.cluster.nodePools), removal),
+      withReason(withPoolStamps(claim, gathered.input.cluster.nodePools), createdFor),
     ),
   };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
   const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...(removal === undefined ? [] : [JSON.stringify(removal)]))}`;
   const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
   const movers = moversAmong(gathered.snapshot, planned);
-  const crowds = removal === undefined ? [] : crowdsFor(gathered.snapshot, gathered.input.crowds);
+  const crowds = createdFor === undefined ? [] : crowdsFor(gathered.snapshot, gathered.input.crowds);
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
   const reservations = sharedDedications(gathered.snapshot, plan, claimNames, name);
   return {
@@ -129,7 +148,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
 }
 
 /** What comes in place of nodes that go says for which reason they do. */
-function withReason(planned: PlannedClaim, removal: Removal | undefined): PlannedClaim {
-  if (removal === undefined) return planned;
-  return { ...planned, annotations: { ...planned.annotations, [annotation.createdFor]: removal.reason } };
+function withReason(planned: PlannedClaim, createdFor: string | undefined): PlannedClaim {
+  if (createdFor === undefined) return planned;
+  return { ...planned, annotations: { ...planned.annotations, [annotation.createdFor]: createdFor } };
 }

@@ -30,6 +30,7 @@ import type { DisruptOutcome } from './disrupt-outcome.ts';
 import { disruptionInput, type View } from './disruption-input.ts';
 import { removalOf, removeWithinBudgets, type Removed } from './remove.ts';
 import { failureCounts } from './tell/look-figures.ts';
+import { affordable, topUp } from './top-up.ts';
 
 /**
  * Decides about every set of nodes that was begun, on the newest view: those of a set that cannot go keep none of the
@@ -46,13 +47,14 @@ export async function goOn(
   const look = await secondLook(ports, gathered, halted);
 
   // 2. Judge anew: as if nothing had been decided. 3. Audit: nothing goes that its rules do not let go.
-  const judged = begun.flatMap((one) => judgeInParts(one, look));
+  const judged = begun.flatMap((one) => judgeInParts(one, look)).map(affordable);
   tellRefusals(ports, gathered, judged);
   await tellWaiting(ports, gathered, judged);
 
-  // 4. Act: marks come off what stays before any other node goes.
+  // 4. Act: marks come off what stays before any other node goes, and room that is missing is bought.
   const stayed = await takeBackStaying(ports, gathered, judged);
   const removed = await removeWithinBudgets(ports, goingIn(judged));
+  await topUp(ports, gathered, judged);
   const ended = await endOverdue(ports, removed);
   return outcomeOf(judged, stayed, removed, ended);
 }
@@ -132,7 +134,8 @@ function outcomeOf(
 
 /** Takes the marks off a node that stays after all. */
 async function takeBack(ports: Ports, candidate: Candidate, why: string): Promise<void> {
-  await unmark(ports, candidate, why);
+  // Another look may have done so a moment ago, which this one did not see.
+  if (!(await unmark(ports, candidate, why))) return;
   ports.log('disruption-taken-back', { ...claimFacts(candidate.claim), removal: removalOf(candidate), why });
 }
 
@@ -155,6 +158,7 @@ function goingBy({ nodes }: AuditedRemoval, { candidates, sinceMs }: Begun): Rea
 /** What a set of nodes waits for. */
 function waitsFor(verdict: BegunVerdict): ReadonlyArray<string> {
   if (verdict.kind === 'wait') return [verdict.for];
+  if (verdict.kind === 'short') return ['new nodes for pods whose room is gone'];
   return verdict.kind === 'refused' ? ['a removal that passes the audit'] : [];
 }
 

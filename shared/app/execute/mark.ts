@@ -143,18 +143,20 @@ async function mark(
 
 /**
  * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is
- * followed by one who finds it. What is being removed meanwhile is left alone; twice is as once.
+ * followed by one who finds it. What is being removed meanwhile is left alone; twice is as once, and said once: false
+ * where there was nothing to take off.
  */
-export async function unmark(ports: Ports, candidate: Candidate, why: string): Promise<void> {
-  await despiteRivals(() => takeOff(ports, candidate, why));
+export async function unmark(ports: Ports, candidate: Candidate, why: string): Promise<boolean> {
+  return despiteRivals(() => takeOff(ports, candidate, why));
 }
 
-async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, why: string): Promise<void> {
+async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, why: string): Promise<boolean> {
   const { name } = claim.metadata;
   const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  if (current === null || current.metadata.deletionTimestamp !== undefined) return;
+  if (current === null || current.metadata.deletionTimestamp !== undefined) return false;
   // As it is now: the taint may be newer than what the candidate was read from.
   const node = await ports.kubernetes.get('Node', { name: metadata.name, namespace: null });
+  if (!isMarked(current) && !isDisrupted(node)) return false;
   if (node !== null && isDisrupted(node)) {
     await patchNode(ports, node, (fresh) => ({
       metadata: { resourceVersion: fresh.metadata.resourceVersion },
@@ -176,4 +178,5 @@ async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, w
   if (node !== null) {
     await publish(ports.kubernetes, eventAboutNode(node, 'Normal', 'DisruptionBlocked', message), ports.now());
   }
+  return true;
 }

@@ -151,16 +151,21 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
 async function followJoined(
   ports: Ports,
   claim: NodeClaim,
-  node: Node,
+  present: Node,
   podEventMs: number | null,
 ): Promise<FollowOutcome> {
-  const registered = await register(ports, claim, node);
+  const registered = await register(ports, claim, present);
   if (registered.kind !== 'registered') return registered;
-  const { draft, node: joined } = registered;
+  const { draft, node: joined, isAwaited } = registered;
+  // Whoever it was made for has found room while it booted: nobody is to be kept out for another look.
+  const isOver = joined !== null && isDedicated(joined) && !isAwaited;
+  const opened = isOver ? await alone(() => openNode(ports, draft.claim, joined)) : null;
+  // What cannot be opened now has been registered all the same, and is opened by a later look.
+  const node = opened?.kind === 'done' && opened.answer.kind === 'opened' ? opened.answer.node : joined;
   const outcome =
-    joined !== null && isDedicated(joined)
-      ? await keepNode(ports, draft, joined, podEventMs)
-      : await useNode(ports, draft, joined, podEventMs);
+    node !== null && isDedicated(node)
+      ? await keepNode(ports, draft, node, podEventMs)
+      : await useNode(ports, draft, node, podEventMs);
   await noteRegistration(ports, claim, { kind: 'registered' });
   // It has its certificate: what it was let in with opens nothing any more.
   await ports.cloud.revokeTokens(claim.metadata.name, annotation.severalTokens in (claim.metadata.annotations ?? {}));

@@ -85,6 +85,39 @@ export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Pr
   return { waiting, awaited: staying + unborn, unborn };
 }
 
+/**
+ * Pods of the decision that wait, whose place is on another of its nodes, and that are alike to pods which are to move
+ * to the node of `claim` and have not left yet: as many as these. Each may have the other's place. With a spread the
+ * one that waits may have to come first to this very node, and a budget may let no pod leave before it has.
+ */
+export function matesOf(
+  decision: Decision | null,
+  claim: string,
+  { pods, shapes }: Pick<Snapshot, 'pods' | 'shapes'>,
+): ReadonlyArray<PlannedPod> {
+  const present = new Map(pods.map((pod) => [pod.uid, pod]));
+  const staying = moversOf(decision, claim).filter(({ uid }) => {
+    const pod = present.get(uid);
+    return pod !== undefined && pod.nodeName !== null && !pod.deleting;
+  });
+  if (staying.length === 0) return [];
+  const elsewhere = new Set(
+    (decision?.plan.claims ?? []).flatMap(({ pods: own }, index) =>
+      decision?.claimNames[index] === claim ? [] : own.map(({ uid }) => uid),
+    ),
+  );
+  const places = [...staying];
+  return pods.flatMap(({ uid, name, nodeName, deleting, shape: index }): ReadonlyArray<PlannedPod> => {
+    if (nodeName !== null || deleting || !elsewhere.has(uid)) return [];
+    const shape = shapes[index];
+    const digestOf = shapeDigest(shape);
+    const place = places.findIndex((mover) => mover.owner === shape?.owner?.uid && mover.shape === digestOf);
+    if (place < 0) return [];
+    places.splice(place, 1);
+    return [{ name: `${shape?.namespace ?? 'default'}/${name}`, uid }];
+  });
+}
+
 function leavingNodes(snapshot: Present): ReadonlySet<string> {
   const names = new Set(leavingNames(snapshot));
   const ofClaims = snapshot.nodeClaims.filter(({ metadata }) => names.has(metadata.name)).map(nodeNameOf);

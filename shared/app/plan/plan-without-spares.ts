@@ -19,8 +19,9 @@ interface Leaving {
  * The plan, or one in its place without what it has too much.
  *
  * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a
- * replacement has failed, or others took its room: the marks come off then, and whatever was launched for these pods
- * would be too much. So they are planned for as staying where they are.
+ * replacement has failed, or others took its room: whether more is bought for them, or the marks come off, is decided
+ * by the next look of disruption. Until then those that have room keep it, and the others are planned for as staying
+ * where they are.
  */
 export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving }: Leaving): MadePlan {
   const { gathered } = made;
@@ -35,5 +36,21 @@ export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving 
   if (!made.plan.claims.some((claim) => claim.pods.some(({ uid }) => moving.has(uid)))) return made;
   const staying = { ...from, cluster: { ...from.cluster, nodes: cordoned(from.cluster.nodes, names) } };
   const others = leaving.filter((name) => !names.has(name));
-  return makePlan(ports, gathered, withoutLeaving(staying, others, instant(ports.now())));
+  const around = withoutLeaving(staying, others, instant(ports.now()));
+  return makePlan(ports, gathered, keepingHomes(around, made, moving));
+}
+
+/** The pods `moving` for which the plan has a place that is there, or on its way, as waiting for that. */
+function keepingHomes(around: ProvisioningInput, { plan }: MadePlan, moving: ReadonlySet<string>): ProvisioningInput {
+  const homes = new Map(
+    plan.nominations.flatMap(({ target, pods }) =>
+      pods.flatMap(({ uid }) => (moving.has(uid) ? [[uid, target.name] as const] : [])),
+    ),
+  );
+  const pods = around.cluster.pods.map((pod) => {
+    const nominatedNodeName = homes.get(pod.uid);
+    if (nominatedNodeName === undefined) return pod;
+    return { ...pod, nodeName: null, nominatedNodeName, unschedulable: true, running: false };
+  });
+  return { ...around, cluster: { ...around.cluster, pods } };
 }

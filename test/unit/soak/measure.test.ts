@@ -3,11 +3,14 @@ import {
   cpuPercent,
   emptyFigures,
   keptFigures,
+  longestKept,
   longestWaits,
   memoryFigures,
   readyToRemoved,
   setFigures,
   spreadOf,
+  takenBackIn,
+  unusedClaims,
   waitsOf,
 } from '../../soak/measure.ts';
 import { claim, pod } from './lives.ts';
@@ -68,6 +71,27 @@ test('a claim was never used when it was ready, went, and no pod had come', () =
     claim({ goneMs: 2 }),
   ];
   expect(emptyFigures(claims)).toEqual({ made: 4, neverUsed: 1, longEmpty: 1 });
+});
+
+test('what was for nobody is named: claims without a pod, nodes that were kept, sets that were taken back', () => {
+  const claims = [
+    claim({ name: 'a', seenMs: 1_000, readyMs: 2_000, goneMs: 3_500, isInterrupted: true }),
+    claim({ name: 'b', readyMs: 1, goneMs: 2, isUsed: true }),
+  ];
+  expect(unusedClaims(claims)).toEqual(['a: made at 1.0 s, ready at 2.0, gone at 3.5, as Azure took it']);
+  const node = { seenMs: 0, goneMs: null, keptSinceMs: null };
+  const nodes = [
+    ['a', { ...node, keptMs: 1_000 }],
+    ['b', { ...node, keptSinceMs: 8_000, keptMs: 500 }],
+    ['c', { ...node, keptMs: 0 }],
+  ] as const;
+  expect(longestKept(nodes, 10_000, 2)).toEqual(['b: 2.5 s', 'a: 1.0 s']);
+  const facts = { claim: 'a', removal: 'd1', why: 'pods came' };
+  const told = [
+    { atMs: 9_000, event: 'disruption-taken-back', facts },
+    { atMs: 9_500, event: 'disrupted', facts },
+  ];
+  expect(takenBackIn(told)).toEqual(['9.0 s a (d1): pods came']);
 });
 
 /** A sample every ten seconds over `lengthS`, of `rss` MB at a time. */

@@ -13,7 +13,7 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { heirsOf, moversOf, plannedIn } from '../../gather/heirs.ts';
+import { heirsOf, matesOf, moversOf, plannedIn } from '../../gather/heirs.ts';
 import { decisionOf, letIn, letMissingIn, nominate, nominateNoMore, dedicationOf } from '../../gather/planned-pods.ts';
 
 /**
@@ -120,8 +120,10 @@ async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<
   const snapshot = movers.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
-  const waiting = await letIn(ports, claim, node.metadata.name, { value: claim.metadata.name, pods: heirs.waiting });
+  const { name: value } = claim.metadata;
+  const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });
   if (waiting.length + heirs.awaited === 0) return null;
+  await letIn(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
   const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
 }

@@ -26,6 +26,8 @@ export interface Registered {
   readonly kind: 'registered';
   readonly draft: Draft;
   readonly node: Node | null;
+  /** False where the node is kept for pods none of which waits any more, nor is to move there. */
+  readonly isAwaited: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
   });
-  return { kind: 'registered', draft, node: admitted };
+  return { kind: 'registered', draft, ...admitted };
 }
 
 /**
@@ -62,7 +64,7 @@ async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec 
  * With it the unregistered taint makes way for our dedication, which the planned pods alone may pass. A node that is in
  * use from then on, and that has all it starts with, is marked as initialized by the same write.
  */
-async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
+async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Pick<Registered, 'node' | 'isAwaited'>> {
   const { name } = joined.metadata;
   const dedication = await dedicationOf(ports, claim);
   const { value, pods: planned, sharedIn } = dedication;
@@ -74,13 +76,14 @@ async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node
       registration(ports, claim, node, { kept: [], isUsed: true }),
     );
     await lookOnceSettled(ports, claim);
-    return admitted;
+    return { node: admitted, isAwaited: false };
   }
   const terms = { kept: [dedicatedAs(value)], isUsed: await isForMovers(ports, claim) };
   const admitted = await patchNode(ports, joined, (node) => registration(ports, claim, node, terms));
   // Where it is shared they have been let in since the launch: a change of a pod makes the scheduler try it at once.
-  if (sharedIn === null) await letIn(ports, claim, name, dedication);
-  return admitted;
+  if (sharedIn !== null) return { node: admitted, isAwaited: true };
+  const waiting = await letIn(ports, claim, name, dedication);
+  return { node: admitted, isAwaited: terms.isUsed || waiting.length > 0 };
 }
 
 /** `kept`: the taints that keep its room for some. `isUsed`: it is in use before anybody has come. */

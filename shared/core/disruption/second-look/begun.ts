@@ -69,6 +69,25 @@ export function replacementsOf({ metadata }: NodeClaim): ReadonlyArray<string> {
   return namesIn(metadata.annotations?.[markKey.replacedBy]);
 }
 
+/**
+ * The replacements that are gone, or are going, by no fault of their own: Azure had no capacity for them or has taken
+ * them, or somebody has deleted them.
+ */
+export function lostOf(
+  { replacements, unavailable }: Pick<Begun, 'replacements' | 'unavailable'>,
+  { nodeClaims }: Pick<Cluster, 'nodeClaims'>,
+): ReadonlyArray<string> {
+  const claims = new Map(nodeClaims.map((claim) => [claim.metadata.name, claim]));
+  return replacements.filter((name) => {
+    const claim = claims.get(name);
+    if (claim === undefined) return unavailable.includes(name);
+    const { annotations = {}, deletionTimestamp } = claim.metadata;
+    return (
+      deletionTimestamp !== undefined && (annotations[markKey.givenUp] === undefined || unavailable.includes(name))
+    );
+  });
+}
+
 function namesIn(list: string | undefined): ReadonlyArray<string> {
   return (list ?? '').split(',').filter(Boolean);
 }
@@ -82,15 +101,30 @@ export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun):
 }
 
 /**
- * The claims as they were when they were marked, where pods have come or gone since: nobody comes to a closed node, and
- * one that pods have left is no less to be removed. Who had come all the same runs on it, and is judged as any other.
+ * From when a pod is bound until its kubelet says that it has it; and pod events are told of once in ten seconds, so
+ * that the last that is known may be older than the last.
  */
-export function asMarked(claims: ReadonlyArray<NodeClaim>, { candidates, sinceMs }: Begun): ReadonlyArray<NodeClaim> {
-  const own = new Set(candidates.map(({ claim }) => claim.metadata.name));
-  return claims.map((claim) => {
+const COMING_MS = 5_000;
+
+/**
+ * The claims as they were when they were marked, where pods have come or gone since, or left just before, which is told
+ * some seconds late: nobody comes to a closed node, and one that pods have left is no less to be removed. Who had come
+ * all the same runs on it, and is judged as any other.
+ */
+export function asMarked(
+  { nodeClaims, pods }: Pick<Cluster, 'nodeClaims' | 'pods'>,
+  { candidates, sinceMs }: Begun,
+): ReadonlyArray<NodeClaim> {
+  const nodeOf = new Map(candidates.map(({ claim, node }) => [claim.metadata.name, node.metadata.name]));
+  return nodeClaims.map((claim) => {
     const { metadata, status } = claim;
+    const node = nodeOf.get(metadata.name);
     const eventMs = parseTimestamp(status?.lastPodEventTime);
-    if (!own.has(metadata.name) || eventMs === null || eventMs < sinceMs) return claim;
+    if (node === undefined || eventMs === null) return claim;
+    const isArrival = pods.some(({ nodeName, startedAtMs }) => {
+      return nodeName === node && (startedAtMs === null || startedAtMs >= eventMs - COMING_MS);
+    });
+    if (eventMs < sinceMs && isArrival) return claim;
     const others = (status?.conditions ?? []).filter(({ type }) => type !== 'Consolidatable');
     const { lastPodEventTime: _, ...before } = status ?? {};
     return { ...claim, status: { ...before, conditions: [...others, { type: 'Consolidatable', status: 'True' }] } };
@@ -117,7 +151,8 @@ function isGoing({ metadata }: Pick<NodeClaim | Node, 'metadata'>): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-function decisionOf(claim: NodeClaim): string | null {
+/** The decision that the claim is to go by; null where none says so. */
+export function decisionOf(claim: NodeClaim): string | null {
   const decision = claim.metadata.annotations?.[markKey.disruption];
   return decision === undefined || !says(claim, 'DisruptionReason') ? null : decision;
 }

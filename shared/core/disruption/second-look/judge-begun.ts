@@ -17,7 +17,8 @@ import { poolsFor, type Pools } from '../candidates/pools.ts';
 import { FORCED_REASONS } from '../plan/disruption-plan.ts';
 import { renderKept } from '../plan/render-kept.ts';
 import { judgedRemoval, type AuditedRemoval } from '../sound-disruption.ts';
-import { asMarked, candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { asMarked, candidatesOf, decisionOf, lostOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { shortageOf, type Shortage } from './shortage.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so
@@ -32,13 +33,28 @@ const QUIET_MS = 5_000;
  */
 export const REPLACED_MS = 10 * 60_000;
 
+/** What is bought later than this would not be ready by then. */
+const BOUGHT_MS = REPLACED_MS / 2;
+
 /** A decision whose executor has died is executed by another after some seconds. */
 const MARKED_MS = 60_000;
 
 /** What becomes of nodes that were marked to go. */
 export type BegunVerdict =
   | { readonly kind: 'remove'; readonly removal: AuditedRemoval }
-  | { readonly kind: 'wait'; readonly for: string }
+  /** `because`: names of the nodes that wait for it, where others may go meanwhile. */
+  | { readonly kind: 'wait'; readonly for: string; readonly because?: ReadonlySet<string> }
+  /**
+   * Room that its pods were to have is gone: new nodes are to be bought for them. `why`, `failed` and `because` as of
+   * what is taken back, where these cannot be had.
+   */
+  | {
+      readonly kind: 'short';
+      readonly shortage: Shortage;
+      readonly why: string;
+      readonly failed: number;
+      readonly because: ReadonlySet<string>;
+    }
   /**
    * `failed`: so many replacements did not come. `because`: names of the nodes that it is about, where others might go
    * without them.
@@ -89,18 +105,24 @@ export function judgeInParts(begun: Begun, look: SecondLook): ReadonlyArray<Judg
 
 function judgeParts(begun: Begun, look: SecondLook, most: number): ReadonlyArray<JudgedBegun> {
   const verdict = judgeBegun(begun, look);
-  const because = verdict.kind === 'take-back' ? (verdict.because ?? new Set<string>()) : new Set<string>();
+  const because = becauseOf(verdict);
   const isOwn = ({ node }: Candidate): boolean => because.has(node.metadata.name);
   const staying = { ...begun, candidates: begun.candidates.filter(isOwn) };
   const others = { ...begun, candidates: begun.candidates.filter((one) => !isOwn(one)) };
   if (staying.candidates.length === 0 || others.candidates.length === 0 || most === 1) {
     return [{ one: begun, verdict }];
   }
+  // Who waits keeps its marks, and goes later.
+  if (verdict.kind !== 'take-back') return [{ one: staying, verdict }, ...judgeParts(others, look, most - 1)];
   // Their marks come off before any of the others goes.
   const { provisioning } = look.input;
   const opened = { ...provisioning, cluster: unmarked(provisioning.cluster, staying) };
   const rest = judgeParts(others, { ...look, input: { ...look.input, provisioning: opened } }, most - 1);
   return [{ one: staying, verdict }, ...rest];
+}
+
+function becauseOf(verdict: BegunVerdict): ReadonlySet<string> {
+  return 'because' in verdict ? (verdict.because ?? new Set()) : new Set();
 }
 
 function isDivisible({ candidates, replacements }: Begun): boolean {
@@ -130,13 +152,17 @@ function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
     if (look.now < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all nodes to be tainted' };
     return { kind: 'take-back', why: 'it was only partly marked for removal' };
   }
-  return judgeAnew(one, look, replaced.failed);
+  return judgeAnew(one, look, replaced);
 }
 
-/** All have come that come: so many have not, without which some of the nodes may go all the same. */
+/**
+ * All have come that come: so many have not, without which some of the nodes may go all the same. `mayBuy`: none of
+ * them has failed by itself.
+ */
 interface Come {
   readonly kind: 'come';
   readonly failed: number;
+  readonly mayBuy: boolean;
 }
 
 function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict | Come {
@@ -146,15 +172,19 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   const gone = own.length - there.length;
   const starting = there.filter((claim) => !says(claim, 'Initialized')).length;
   const failed = gone + starting;
+  // What Azure has refused or taken, or somebody deleted, can be had again; a machine that would not join fails again.
+  const isLost = gone > 0 && gone === lostOf(one, input.provisioning.cluster).length;
+  const mayBuy = (gone === 0 || isLost) && now < one.sinceMs + BOUGHT_MS;
+  if (isLost && mayBuy) return { kind: 'come', failed, mayBuy };
   // Where some have come, those nodes stay whose pods were to go to the others.
   const isWhole = !isDivisible(one) || failed === own.length;
   if (gone > 0 && isWhole) return { kind: 'take-back', why: whyFailed(one, failed), failed };
-  if (failed === 0) return { kind: 'come', failed };
+  if (failed === 0) return { kind: 'come', failed, mayBuy };
   if (now < one.sinceMs + REPLACED_MS)
-    return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed };
+    return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed, mayBuy };
   return isWhole
     ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed }
-    : { kind: 'come', failed };
+    : { kind: 'come', failed, mayBuy };
 }
 
 function whyFailed({ unavailable }: Begun, failed: number): string {
@@ -162,24 +192,55 @@ function whyFailed({ unavailable }: Begun, failed: number): string {
 }
 
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
-function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
+function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   const { input, now } = look;
   const { provisioning } = input;
   const opened = unmarked(provisioning.cluster, one);
   const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
-  const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened.nodeClaims, one) };
+  const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened, one) };
   const given = { ...input, provisioning: { ...provisioning, cluster } };
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
   const held = whyHeld(one, nodes, look);
-  if (held !== null) return { kind: 'take-back', ...held };
+  if (held !== null) {
+    const { why, because, isPassing } = held;
+    const isWorthIt = isForced || one.replacements.length > 0;
+    const mayPass = isPassing && isWorthIt && now < one.sinceMs + BOUGHT_MS;
+    return mayPass ? { kind: 'wait', for: why, because } : { kind: 'take-back', why, because };
+  }
   const overdrawn = poolOverBudget(nodes, poolsFor(given.provisioning.cluster, now));
   if (overdrawn !== null) {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
-  const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
   const around = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
-  const plan = look.planFor(isForced ? withoutArrivals(around, provisioning) : around);
+  const asked = isForced ? withoutArrivals(around, provisioning) : around;
+  const plan = look.planFor(asked);
+  const lacking = judgePlaces(one, look, { nodes, isForced, asked, plan, ...come });
+  if (lacking !== null) return lacking;
+  const going = nodes.flatMap(({ name, verdict }) =>
+    verdict.kind === 'stays' ? [] : [{ name, reason: verdict.reason }],
+  );
+  const judged = judgedRemoval({ nodes: going, plan }, given, now);
+  if (judged.kind === 'sound') return { kind: 'remove', removal: judged.removal };
+  if (now < one.sinceMs + REPLACED_MS) return judged;
+  return { kind: 'take-back', why: 'its removal breaks a rule of the audit' };
+}
+
+/** What places are judged by: the nodes that may go, and the plan for their pods, with what was planned for. */
+interface Places extends Come {
+  readonly nodes: ReadonlyArray<JudgedNode>;
+  readonly isForced: boolean;
+  readonly asked: ProvisioningInput;
+  readonly plan: AuditedPlan;
+}
+
+/** What becomes of the nodes where not each of their pods has a place that is ready; null where each has. */
+function judgePlaces(
+  one: Begun,
+  { input: { provisioning }, now }: SecondLook,
+  { nodes, isForced, asked, plan, failed, mayBuy }: Places,
+): BegunVerdict | null {
+  const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
   const { left, claims, homes } = homesOf(plan, uids);
   const [first] = left;
   const nodesOf = (pods: ReadonlyArray<{ readonly uid: string }>): ReadonlySet<string> => {
@@ -193,44 +254,47 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   if (claims.length > 0) {
     const because = nodesOf(claims.flatMap(({ pods }) => pods));
     const why = failed > 0 ? whyFailed(one, failed) : 'its pods would need one more new node';
-    return { kind: 'take-back', why, failed, because };
+    const shortage = mayBuy ? shortageOf(one, { plan, input: asked, uids, isForced }, provisioning) : null;
+    if (shortage === null) return { kind: 'take-back', why, failed, because };
+    if (shortage === 'others-first') return { kind: 'wait', for: 'nodes for pods that wait' };
+    return { kind: 'short', shortage, why, failed, because };
   }
   const ready = initializedNodes(provisioning.cluster);
-  const kept = keptForOthers(plan, provisioning, { uids, replacements: new Set(one.replacements) });
+  const moving = { uids, replacements: new Set(one.replacements), decision: one.decision };
+  const kept = keptForOthers(plan, provisioning, moving);
   const awaited = homes.filter(({ target: { name } }) => !ready.has(name) || kept.has(name));
-  if (awaited.length > 0) {
-    if (failed === 0 || now < one.sinceMs + REPLACED_MS) {
-      return { kind: 'wait', for: `${awaited.length} nodes to start` };
-    }
-    const because = nodesOf(awaited.flatMap(({ pods }) => pods));
-    return { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed, because };
+  if (awaited.length === 0) return null;
+  if (failed === 0 || now < one.sinceMs + REPLACED_MS) {
+    return { kind: 'wait', for: `${awaited.length} nodes to start` };
   }
-  const going = nodes.flatMap(({ name, verdict }) =>
-    verdict.kind === 'stays' ? [] : [{ name, reason: verdict.reason }],
-  );
-  const judged = judgedRemoval({ nodes: going, plan }, given, now);
-  if (judged.kind === 'sound') return { kind: 'remove', removal: judged.removal };
-  if (now < one.sinceMs + REPLACED_MS) return judged;
-  return { kind: 'take-back', why: 'its removal breaks a rule of the audit' };
+  const because = nodesOf(awaited.flatMap(({ pods }) => pods));
+  return { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed, because };
 }
 
 function unmarked(cluster: Cluster, one: Begun): Cluster {
   return { ...cluster, nodes: withoutMarks(cluster.nodes, one) };
 }
 
+/** What keeps some of the nodes. */
+interface Held {
+  readonly why: string;
+  readonly because: ReadonlySet<string>;
+  /** A budget of pods allows more again once other pods of it run. */
+  readonly isPassing: boolean;
+}
+
 /** Why some of the nodes, of the first that does not go any more, do not; null where all may. */
-function whyHeld(
-  one: Begun,
-  nodes: ReadonlyArray<JudgedNode>,
-  look: SecondLook,
-): { readonly why: string; readonly because: ReadonlySet<string> } | null {
+function whyHeld(one: Begun, nodes: ReadonlyArray<JudgedNode>, look: SecondLook): Held | null {
   const held = nodes.flatMap((node) => {
     const why = whyKept(one, node, look);
-    return why === null ? [] : [{ why, name: node.name }];
+    const isPassing = node.verdict.kind === 'stays' && node.verdict.reason.kind === 'pod-budget';
+    return why === null ? [] : [{ why, name: node.name, isPassing }];
   });
-  const [first] = held;
+  // What stays for good does not wait for what may pass.
+  const first = held.find(({ isPassing }) => !isPassing) ?? held[0];
   if (first === undefined) return null;
-  return { why: first.why, because: new Set(held.flatMap(({ why, name }) => (why === first.why ? [name] : []))) };
+  const { why, isPassing } = first;
+  return { why, isPassing, because: new Set(held.flatMap((other) => (other.why === why ? [other.name] : []))) };
 }
 
 function whyKept(
@@ -271,10 +335,11 @@ function homesOf(plan: Plan, uids: ReadonlySet<string>) {
   };
 }
 
-/** The pods that move, and the claims that have come for them. */
+/** The pods that move, the decision by which they do, and the claims that have come for them. */
 interface Moving {
   readonly uids: ReadonlySet<string>;
   readonly replacements: ReadonlySet<string>;
+  readonly decision: string | null;
 }
 
 /**
@@ -285,14 +350,20 @@ interface Moving {
 function keptForOthers(
   plan: Plan,
   { cluster, inFlight }: ProvisioningInput,
-  { uids, replacements }: Moving,
+  { uids, replacements, decision }: Moving,
 ): ReadonlySet<string> {
+  const going = new Set(
+    candidatesOf(cluster).flatMap(({ claim, node }) => (decisionOf(claim) === decision ? node.metadata.name : [])),
+  );
+  const moving = new Set(cluster.pods.flatMap(({ uid, nodeName }) => (going.has(nodeName ?? '') ? uid : [])));
   const dedicated = new Set(cluster.nodes.filter(isDedicated).map(({ metadata }) => metadata.name));
   const claimOf = new Map(candidatesOf(cluster).map(({ claim, node }) => [node.metadata.name, claim.metadata.name]));
   const others = plan.nominations.filter(({ target, pods }) => {
     const claim = claimOf.get(target.name) ?? '';
     if (!dedicated.has(target.name) || replacements.has(claim)) return false;
     const promised = new Set(inFlight.get(claim)?.pods);
+    // What was bought later for the same set.
+    if (promised.size > 0 && promised.isSubsetOf(moving)) return false;
     return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
   });
   return new Set(others.map(({ target }) => target.name));

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../../shared/app/commit/commit-plan.ts';
+import { provision } from '../../../../shared/app/provision/provision.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import type { ApiServer } from '../../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../../shared/core/model/disruption-input.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import { begunReplacement, consolidated, DISRUPTED } from '../../../kit/app/consolidated.ts';
+import { size } from '../../../kit/core/build.ts';
 
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
 
@@ -578,14 +580,40 @@ describe('a node that holds too little', () => {
     expect(stateOf('large')).toBe('there');
   });
 
-  test('stays when the room of its pods is taken meanwhile [L06]', async () => {
-    const { ports, replacement, clock, stateOf, initialize, addRunning } = await begunReplacement();
-    initialize();
-    addRunning('other', replacement, {
+  /** The replacement has come, and somebody else has taken its room. */
+  async function outdone() {
+    const cluster = await begunReplacement();
+    cluster.initialize();
+    cluster.addRunning('other', cluster.replacement, {
       spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },
     });
-    clock.advance(6_000);
+    cluster.clock.advance(6_000);
+    return cluster;
+  }
+
+  test('gets one more when the room of its pods is taken meanwhile, as that still saves, and goes when it is there', async () => {
+    const { ports, clock, server, stateOf, marks, replacement, addReady } = await outdone();
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'new nodes for pods whose room is gone' });
+    const names = () => server.list('nodeclaims').map(({ metadata }) => metadata.name);
+    const [more = '', ...others] = names().filter((name) => ![replacement, 'large'].includes(name));
+    expect([others, marks('large').tainted]).toEqual([[], true]);
+    const annotations = server.get('nodeclaims', more)?.metadata.annotations ?? {};
+    expect(annotations['nodewright.dev/created-for']).toBe('Underutilized');
+    // Not once more while it starts, neither by disruption nor for pods that wait.
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes to start' });
+    await provision(ports, { mayList: true });
+    expect(names()).toHaveLength(3);
+    server.remove('nodeclaims', more);
+    addReady(more, 2, { annotations });
+    clock.advance(2_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(stateOf('large')).not.toBe('there');
+  });
+
+  test('stays when the room of its pods is taken meanwhile, and one more would save nothing [L06]', async () => {
+    const { ports, outside, stateOf, server } = await outdone();
+    outside.types = [size('Standard_D2_v5', 2, 8, 201_000), size('Standard_D8_v5', 8, 32, 400_000)];
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
-    expect(stateOf('large')).toBe('there');
+    expect([stateOf('large'), server.list('nodeclaims').length]).toEqual(['there', 2]);
   });
 });

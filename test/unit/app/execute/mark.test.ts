@@ -144,11 +144,13 @@ describe('a mark that comes off', () => {
   }
 
   test('is told of on node and claim, and twice is as once', async () => {
-    const { ports, one, marks, toldOn } = await marked();
-    await unmark(ports, one, 'why');
+    const { ports, one, marks, toldOn, writes } = await marked();
+    expect(await unmark(ports, one, 'why')).toBe(true);
     expect([marks('a'), toldOn('DisruptionBlocked')]).toEqual([UNMARKED, ['NodeClaim a', 'Node aks-a']]);
-    await unmark(ports, one, 'why');
-    expect(marks('a')).toEqual(UNMARKED);
+    const before = writes();
+    // By a look that still sees it.
+    expect(await unmark(ports, one, 'another why')).toBe(false);
+    expect([marks('a'), writes()]).toEqual([UNMARKED, before]);
   });
 
   test('stays on what is being removed meanwhile, and nothing is written where the claim has gone', async () => {

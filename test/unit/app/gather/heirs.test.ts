@@ -257,6 +257,46 @@ describe('a pod that waits when the move is planned, of the same owner and shape
   });
 });
 
+describe('a pod that waits, of the same owner and shape, whose place is on another node of the decision', () => {
+  /** Two nodes are deleted while a pod waits that fills a new one, so that two come: one of them for that pod. */
+  async function besideAnother() {
+    const cluster = emptied({ types: 1 });
+    const { server, ports, clock } = cluster;
+    for (const name of ['one', 'two']) {
+      cluster.addReady(name);
+      cluster.addRunning(`on-${name}`, name, { metadata: owned('shop'), spec: requests('1500m') });
+    }
+    addWaitingTo(cluster, 'c', owned('shop'), '1500m');
+    addWaitingTo(cluster, 'other', owned('shop'), '1600m');
+    server.delete('nodeclaims', 'one');
+    clock.advance(11_000);
+    expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 3 });
+    const { decision: name } = await ports.ledger.read();
+    const made = await ports.decisions.get(name ?? '');
+    const claimOf = (pod: string): string =>
+      made?.claimNames.find((_, index) => made.plan.claims[index]?.pods.some((own) => own.name === `default/${pod}`)) ??
+      '';
+    const claim = claimOf('on-one');
+    const status = { providerID: `azure://${claim}`, conditions: [since(START, 'Launched')] };
+    server.patch('nodeclaims', claim, { status }, 'status');
+    expect(claimOf('c')).not.toBe(claim);
+    return joined(cluster, claim);
+  }
+
+  test('is let in for one that has not left yet, so that it need not wait for its own node; no other is', async () => {
+    const { look, isLetIn, isKept } = await besideAnother();
+    await look();
+    expect([isKept(), isLetIn('c'), isLetIn('other')]).toEqual([true, true, false]);
+  });
+
+  test('is not where all have left: their successors come', async () => {
+    const { look, isLetIn, isKept, server } = await besideAnother();
+    server.remove('pods', 'default/on-one');
+    await look();
+    expect([isKept(), isLetIn('c')]).toEqual([true, false]);
+  });
+});
+
 test('a node that is to take nobody who runs elsewhere is in use when it is open, as before', async () => {
   const { ports, addPod, server, addNode, conditionOf, clock } = consolidated({ types: 2 });
   addPod('p', '4');

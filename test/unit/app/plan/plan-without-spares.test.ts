@@ -46,3 +46,23 @@ test('one of a marked node itself does, as that one goes whatever was decided', 
   expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(await podsOf()).toEqual(['default/web']);
 });
+
+test('pods that wait get nodes of their own beside a removal that is short of room: its other pods keep theirs', async () => {
+  const cluster = await begunReplacement();
+  const { ports, server, replacement, addReady, addRunning, addPod } = cluster;
+  // It is in use, and kept for whom it was made for.
+  const { annotations = {} } = server.get('nodeclaims', replacement)?.metadata ?? {};
+  server.remove('nodeclaims', replacement);
+  addReady(replacement, 2, { annotations });
+  const taints = [{ key: 'nodewright.dev/reserved', value: replacement, effect: 'NoSchedule' }];
+  server.patch('nodes', `aks-${replacement}`, { spec: { taints } }, 'object');
+  // It came before the node was closed, and no node has room for it.
+  addRunning('short', 'large', { spec: { containers: [{ resources: { requests: { cpu: '5', memory: '1Gi' } } }] } });
+  // `web` is to come to the replacement, on which one of the two has room.
+  addPod('late', '1500m');
+  cluster.clock.advance(2_000);
+  expect(await provision(ports, { mayList: true })).toMatchObject({ kind: 'provisioned', claims: 1 });
+  const { decision } = await ports.ledger.read();
+  const made = await ports.decisions.get(decision ?? '');
+  expect(made?.plan.claims.flatMap(({ pods }) => pods.map(({ name }) => name))).toEqual(['default/late']);
+});

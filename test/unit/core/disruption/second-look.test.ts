@@ -117,15 +117,22 @@ describe('a node that was marked', () => {
     expect(begunIn(half(going).provisioning.cluster)).toEqual([]);
   });
 
-  test.each<[string, number, ReadonlyArray<object>, string]>([
-    ['goes though a pod has left it since', SINCE + 10_000, [], 'remove'],
-    ['stays where one came or went before, and it is not quiet yet', SINCE - 10_000, [], 'take-back'],
-    ['goes where it is quiet', SINCE - 10_000, [CONSOLIDATABLE], 'remove'],
-  ])('%s', (_, eventMs, conditions, verdict) => {
+  test.each<[string, number, number | null, ReadonlyArray<object>, string]>([
+    ['goes though a pod has left it since', SINCE + 10_000, 1_000, [], 'remove'],
+    ['goes where one left it just before, and that was told later', SINCE - 1_000, 1_000, [], 'remove'],
+    ['stays where one came before, and it is not quiet yet', SINCE - 10_000, SINCE - 12_000, [], 'take-back'],
+    ['stays where that has not begun to run', SINCE - 10_000, null, [], 'take-back'],
+    ['goes where it is quiet', SINCE - 10_000, SINCE - 12_000, [CONSOLIDATABLE], 'remove'],
+  ])('%s', (_, eventMs, startedAtMs, conditions, verdict) => {
     const one = marked('b', 'Underutilized', { conditions: conditions as ReadonlyArray<typeof CONSOLIDATABLE> });
     const claim = { ...one.claim, status: { ...one.claim.status, lastPodEventTime: at(eventMs) } };
     const nodePools = [disruptable('general', { consolidateAfter: '15s' })];
-    expect(judged(half({ ...one, claim }, [], { nodePools })).kind).toBe(verdict);
+    const pods = [
+      ...on('a', 0, 3),
+      ...on('b', 0, 2),
+      ...on('b', 0, 1).map((pod) => ({ ...pod, uid: 'last', startedAtMs })),
+    ];
+    expect(judged(half({ ...one, claim }, [], { nodePools, pods })).kind).toBe(verdict);
   });
 
   test('waits where its removal breaks a rule of the audit, and stays in the end', () => {
@@ -535,8 +542,11 @@ describe('what provisioning says of the pods of a node that was marked', () => {
       expect(kinds(half(marked('b'), [machine('n')]), home)).toBe('remove');
       expect(kinds(half(marked('b'), [reserved()]), home)).toBe('1 nodes to start');
       expect(kinds(half(marked('b'), [reserved()], promising(own.map(({ uid }) => uid))), home)).toBe('remove');
+      const shared = [...own.slice(1), ...others].map(({ uid }) => uid);
+      expect(kinds(half(marked('b'), [reserved()], promising(shared)), home)).toBe('1 nodes to start');
+      // Which of them it was bought for is all the same.
       expect(kinds(half(marked('b'), [reserved()], promising(own.slice(1).map(({ uid }) => uid))), home)).toBe(
-        '1 nodes to start',
+        'remove',
       );
       const beside = { nominations: [to('a'), to('n', others)] };
       expect(kinds(half(marked('b'), [reserved()]), beside)).toBe('remove');
@@ -550,7 +560,8 @@ describe('what provisioning says of the pods of a node that was marked', () => {
       const conditions = [CONSOLIDATABLE, { type: 'Initialized', status: 'True' }];
       const ready = { ...came, claim: { ...came.claim, status: { ...came.claim.status, conditions } } };
       expect(kinds(half(replaced, [ready]), home)).toBe('remove');
-      const going = { ...ready.claim, metadata: { ...ready.claim.metadata, deletionTimestamp: at(NOW) } };
+      const givenUp = { annotations: { 'nodewright.dev/given-up': 'NodeBootFailed' }, deletionTimestamp: at(NOW) };
+      const going = { ...ready.claim, metadata: { ...ready.claim.metadata, ...givenUp } };
       expect(kinds(half(replaced, [{ node: ready.node, claim: going }]), home)).toBe('take-back');
     });
   });

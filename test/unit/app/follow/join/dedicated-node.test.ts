@@ -103,6 +103,16 @@ test('a node is open to all once each planned pod is bound, wherever, or gone', 
   expect(taints()).toEqual([]);
 });
 
+test('a node is open with its registration where each planned pod has found room while it booted', async () => {
+  const { server, look, taints, bind } = joined(['a', 'b']);
+  bind('a', 'other');
+  server.remove('pods', 'default/b');
+  await look();
+  expect(taints()).toEqual([]);
+  const conditions = server.get('nodeclaims', 'c')?.status?.['conditions'] as ReadonlyArray<Fields>;
+  expect(conditions.map(({ type, status }) => [type, status])).toContainEqual(['Initialized', 'True']);
+});
+
 test('when a pod came is noted while its node is still kept for others, since nobody tells it again', async () => {
   const { server, look, bind } = joined(['a', 'b']);
   await look();

@@ -1,0 +1,75 @@
+import { annotation } from '../../contract/names.ts';
+import { decisionOf, lostOf, replacementsOf, type Begun } from '../../core/disruption/second-look/begun.ts';
+import { reasonOf, type BegunVerdict, type JudgedBegun } from '../../core/disruption/second-look/judge-begun.ts';
+import { judged } from '../../core/recovery/sound-plan.ts';
+import { annotateClaim } from '../claims/annotate-claim.ts';
+import { commitPlan } from '../commit/commit-plan.ts';
+import { execute } from '../execute/execute.ts';
+import { NODES_AT_ONCE } from '../execute/mark.ts';
+import type { Gathered } from '../gather/gather.ts';
+import { eachAlone } from '../ports/in-parallel.ts';
+import type { Ports } from '../ports/ports.ts';
+import { onlyCheaper } from './only-cheaper.ts';
+import { removalOf } from './remove.ts';
+
+/**
+ * As it was judged; where it is about money, with a plan that buys nothing but what keeps a saving, and as taken back
+ * where there is none.
+ */
+export function affordable({ one, verdict }: JudgedBegun): JudgedBegun {
+  if (verdict.kind !== 'short' || verdict.shortage.below === Infinity) return { one, verdict };
+  const { shortage, why, failed, because } = verdict;
+  const cheaper = onlyCheaper(shortage.plan, shortage.input, shortage.below);
+  const plan = cheaper === null ? null : judged(cheaper, shortage.input);
+  return plan === null
+    ? { one, verdict: { kind: 'take-back', why, failed, because } }
+    : { one, verdict: { ...verdict, shortage: { ...shortage, plan } } };
+}
+
+/**
+ * Buys new nodes for the pods of one set that have no room any more, so that it goes on: what has come for its other
+ * pods would be of no use otherwise. Of several sets the others have their turn at the next looks, on the cluster as it
+ * is then. False where somebody else has decided first.
+ */
+export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArray<JudgedBegun>): Promise<boolean> {
+  await eachAlone(sets, 1, ({ one, verdict }) => forgetLost(ports, gathered, one, verdict));
+  const short = sets.find(({ verdict }) => verdict.kind === 'short');
+  if (short?.verdict.kind !== 'short') return true;
+  const { one, verdict } = short;
+  const { plan, input } = verdict.shortage;
+  const [first] = one.candidates;
+  const reason = first === undefined ? undefined : reasonOf(first.claim);
+  const nodes = one.candidates.map(({ node }) => node.metadata.name).join(', ');
+  const committed = await commitPlan(ports, { ...gathered, input }, plan, `${reason ?? ''}, room for: ${nodes}`, {
+    createdFor: reason ?? '',
+  });
+  if (committed.kind === 'lost') return false;
+  const { decision, state } = committed;
+  const { missing } = await execute(ports, state, decision);
+  ports.log('disruption-topped-up', {
+    removal: one.decision,
+    decision: decision.name,
+    nodes: one.candidates.map(({ node }) => node.metadata.name).join(','),
+    replacements: decision.claimNames.filter((name) => !missing.has(name)).join(','),
+    pods: plan.claims.reduce((count, { pods }) => count + pods.length, 0),
+    why: verdict.why,
+  });
+  return true;
+}
+
+/**
+ * A set that is not given up for a replacement that is lost waits for the others: once that claim is gone, nobody could
+ * tell why.
+ */
+async function forgetLost(ports: Ports, { snapshot }: Gathered, one: Begun, { kind }: BegunVerdict): Promise<void> {
+  const lost = new Set(kind === 'short' || kind === 'wait' ? lostOf(one, snapshot) : []);
+  if (lost.size === 0) return;
+  await eachAlone(one.candidates, NODES_AT_ONCE, async (candidate) => {
+    await annotateClaim(ports, candidate.claim, (claim) => {
+      const named = replacementsOf(claim);
+      const kept = named.filter((name) => !lost.has(name));
+      if (decisionOf(claim) !== removalOf(candidate) || kept.length === named.length) return null;
+      return { [annotation.replacedBy]: kept.length === 0 ? null : kept.join(',') };
+    });
+  });
+}
