@@ -210,7 +210,9 @@ function bufferPodsOn({ plan }: Decision, index: number): ReadonlyArray<PodRefer
 }
 
 function isSettled(claim: NodeClaim, nodes: ReadonlyMap<string, Node>, now: number): boolean {
-  if (claim.metadata.deletionTimestamp !== undefined) return true;
+  // Who is given up may stay, where a policy denies its deletion: nobody comes to it.
+  const { annotations = {}, deletionTimestamp } = claim.metadata;
+  if (deletionTimestamp !== undefined || annotation.givenUp in annotations) return true;
   const registered = conditionOf(claim.status?.conditions, 'Registered');
   const node = nodes.get(nodeNameOf(claim));
   if (registered?.status !== 'True' || node === undefined || isDedicated(node)) return false;

@@ -109,6 +109,39 @@ export const marks: Cases = {
       return { cluster, isDone: () => isUnmarked(cluster) };
     },
   },
+  'Mark: a budget of its pods allows no eviction by now, and its replacement has come': {
+    ending: 'it comes off, and the node stays',
+    waits: ['judge-begun.ts why'],
+    begin: async () => {
+      const cluster = withMachines(await begunReplacement());
+      cluster.initialize();
+      cluster.addRunning('late', 'large', { metadata: { labels: { app: 'db' } } });
+      cluster.server.create('poddisruptionbudgets', {
+        metadata: { name: 'db', namespace: 'default' },
+        spec: { selector: { matchLabels: { app: 'db' } } },
+      });
+      cluster.server.patch('poddisruptionbudgets', 'default/db', { status: { disruptionsAllowed: 0 } }, 'status');
+      return { cluster, isDone: () => isUnmarked(cluster, 'large') };
+    },
+  },
+  'Mark: the room of its pods is gone, and other pods wait for nodes': {
+    ending: 'it comes off, and the node stays',
+    waits: ["judge-begun.ts 'nodes for pods that wait'"],
+    begin: async () => {
+      const cluster = emptied();
+      cluster.addReady('old');
+      cluster.addReady('open');
+      cluster.server.patch('nodeclaims', 'old', { spec: { expireAfter: '1s' } }, 'object');
+      addFull(cluster, 'web', 'old');
+      cluster.clock.advance(2_000);
+      const { kind } = await disrupt(withMachines(cluster).ports);
+      if (kind !== 'begun' || cluster.server.list('nodeclaims').length !== 2)
+        throw new Error(`the pod was to move to the open node, and it is ${kind}`);
+      addFull(cluster, 'other', 'open');
+      cluster.addPod('waits', '1500m');
+      return { cluster, isDone: () => isUnmarked(cluster, 'old') };
+    },
+  },
   'Mark: its node goes, and its deletion fails': {
     ending: 'it comes off, and the node stays',
     begin: async () => {

@@ -47,3 +47,10 @@ test('what was promised by a claim that is being removed is promised no more', a
   server.delete('nodeclaims', 'general-1');
   expect((await provision(ports)).kind).toBe('provisioned');
 });
+
+test('what was promised by a claim that is given up is promised no more, also where a policy denies its deletion', async () => {
+  const { ports, server } = await withPromised(2);
+  const annotations = { 'nodewright.dev/given-up': 'LaunchTimeout' };
+  server.patch('nodeclaims', 'general-1', { metadata: { annotations } }, 'object');
+  expect((await provision(ports)).kind).toBe('provisioned');
+});
