@@ -6,7 +6,7 @@ import type { Arena, Slot } from '../search/arena.ts';
 import { mayWait } from '../search/own-pods.ts';
 import { crowd, isAllowed } from '../search/reschedule.ts';
 import { removeAs, restore } from '../search/slots.ts';
-import { plainPriceOf, poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
+import { plainCostOf, poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
 import type { Replay } from './replay.ts';
 
 /** What one step takes away and creates. */
@@ -64,7 +64,7 @@ function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence 
   const steps: Array<RawStep> = [];
   const dropped: Array<Slot> = [];
   for (const reason of REASONS) {
-    let pending = [...replay.going.keys()].filter(({ node }) => reasonOf(node?.verdict) === reason);
+    let pending = [...replay.going.keys()].filter(({ node }) => node?.verdict.reason === reason);
     // Ends: every turn takes a node off the list or drops all that are left.
     while (pending.length > 0) {
       const step = nextStep({ replay, pools, made, isInOrder }, reason, pending);
@@ -79,10 +79,6 @@ function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence 
     }
   }
   return { steps, dropped };
-}
-
-function reasonOf(verdict: NonNullable<Slot['node']>['verdict'] | undefined): DisruptionReason | null {
-  return verdict === undefined || verdict.kind === 'stays' ? null : verdict.reason;
 }
 
 interface Progress {
@@ -172,7 +168,6 @@ function withinBudgets(
       const nodes = (before.get(pool)?.nodes ?? 0) + progress.pools.leaving(pool);
       const { pools } = progress;
       const room = left.get(pool) ?? Math.min(pools.allowed(pool, reason, nodes), pools.replaceable(pool, reason));
-      left.set(pool, room);
       if (room < 1 || batch.length >= MOST_PER_STEP) continue;
       left.set(pool, room - 1);
       batch.push(slot);
@@ -262,8 +257,4 @@ function misplacedIn(arena: Arena, batch: ReadonlyArray<Slot>): ReadonlySet<Slot
 
 function poolOf({ node, offering }: Slot): string {
   return node?.nodePool?.metadata.name ?? offering?.state.pool.name ?? '';
-}
-
-function plainCostOf(slots: ReadonlyArray<Slot>): number {
-  return slots.reduce((sum, slot) => sum + plainPriceOf(slot), 0);
 }
