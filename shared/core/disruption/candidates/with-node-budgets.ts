@@ -7,9 +7,9 @@ import type { Pools } from './pools.ts';
  */
 export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools): ReadonlyArray<JudgedNode> {
   return nodes.map((node): JudgedNode => {
-    const name = node.nodePool?.metadata.name;
     const { verdict } = node;
-    if (name === undefined || verdict.kind === 'stays') return node;
+    if (verdict.kind === 'stays') return node;
+    const name = node.nodePool?.metadata.name ?? '';
     if (pools.replaceable(name, verdict.reason) < 1) {
       return { ...node, verdict: { kind: 'stays', reason: { kind: 'one-by-one', nodePool: name } } };
     }
