@@ -125,8 +125,7 @@ async function withinLimits(
 async function plannedOfferings(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedOffering>> {
   const name = claim.metadata.annotations?.[annotation.decision];
   const decision = name === undefined ? null : await knownDecision(ports, name);
-  const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
-  const planned = decision?.plan.claims[index];
+  const planned = decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)];
   return planned === undefined ? [] : [planned.offering, ...planned.fallbacks];
 }
 

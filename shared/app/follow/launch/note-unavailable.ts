@@ -25,7 +25,7 @@ export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<v
     const found = await ports.kubernetes.get('NodeClaim', { name: one.name, namespace: null });
     if (found === null || found.metadata.uid !== one.uid) return;
     await annotateClaim(ports, found, ({ metadata }) => {
-      const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',').filter(Boolean);
+      const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',');
       if (known.includes(name)) return null;
       // Those of another decision say nothing any more.
       const own = known.filter((other) => decision?.claimNames.includes(other));
