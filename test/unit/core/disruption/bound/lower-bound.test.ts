@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { lowerBoundOf } from '../../../../../shared/core/disruption/bound/lower-bound.ts';
 import type { DisruptionPlan } from '../../../../../shared/core/disruption/plan/disruption-plan.ts';
+import type { Arena, Slot } from '../../../../../shared/core/disruption/search/arena.ts';
+import { drawFrom } from '../../../../../shared/core/quantity/draw.ts';
 import { onDemand, requirement, shape, size, spec } from '../../../../kit/core/build.ts';
 import { disruptable, machine, on, plan } from '../../../../kit/core/build-disruption.ts';
 
@@ -72,4 +75,66 @@ test('nothing is the least where a size costs nothing, beside what stays', () =>
 
 test('nothing is the least of a cluster in which all may go', () => {
   expect(bound({ machines: [one], shapes: [], pods: [], nodePools: [disruptable()], ...balanced })).toBe(0);
+});
+
+describe('of drawn clusters the bound is what CPU and memory are worth at most, where no size is worth more than it costs', () => {
+  interface Size {
+    readonly cpu: number;
+    readonly memory: number;
+    readonly price: number;
+  }
+
+  /** What the demand is worth at the best corner of two sizes, or of one and nothing: all of them are tried. */
+  function byHand(sizes: ReadonlyArray<Size>, cpu: number, memory: number): number {
+    const corners = sizes.flatMap((a) => [
+      { cpu: a.price / a.cpu, memory: 0 },
+      { cpu: 0, memory: a.price / a.memory },
+      ...sizes.flatMap((b) => {
+        const determinant = a.cpu * b.memory - b.cpu * a.memory;
+        return determinant === 0
+          ? []
+          : [
+              {
+                cpu: (a.price * b.memory - b.price * a.memory) / determinant,
+                memory: (a.cpu * b.price - b.cpu * a.price) / determinant,
+              },
+            ];
+      }),
+    ]);
+    const isFair = (worth: { readonly cpu: number; readonly memory: number }): boolean =>
+      worth.cpu >= 0 &&
+      worth.memory >= 0 &&
+      sizes.every((one) => worth.cpu * one.cpu + worth.memory * one.memory <= one.price * (1 + 1e-12));
+    return Math.max(0, ...corners.filter(isFair).map((worth) => worth.cpu * cpu + worth.memory * memory));
+  }
+
+  /** A node that may go, with pods of so much and no room beside them; as the bound looks at it. */
+  const node = ({ cpu, memory, price }: Size, index: number): Slot =>
+    ({
+      isCandidate: true,
+      node: { price: { plain: price } },
+      room: { free: new Float64Array(2) },
+      own: [{ shape: index, count: 2 }],
+      shape: { cpu, memory },
+    }) as never;
+
+  test.each(Array.from({ length: 60 }, (_, seed) => seed))('seed %i', (seed) => {
+    const draw = drawFrom(seed);
+    const sizes = Array.from({ length: 2 + draw.below(5) }, () => ({
+      cpu: 2 * (1 + draw.below(8)),
+      memory: 2 * (1 + draw.below(8)),
+      price: 1_000 * (1 + draw.below(20)),
+    }));
+    const shapes = new Map(
+      sizes.map(({ cpu, memory }, index) => [index, { requests: Float64Array.of(cpu / 2, memory / 2) }]),
+    );
+    const [cpu, memory] = [
+      sizes.reduce((sum, one) => sum + one.cpu, 0),
+      sizes.reduce((sum, one) => sum + one.memory, 0),
+    ];
+    const expected = byHand(sizes, cpu, memory);
+    const found = lowerBoundOf({ slots: sizes.map(node), shapes } as unknown as Arena, []);
+    expect(found).toBeLessThanOrEqual(expected);
+    expect(found).toBeGreaterThan(expected - 2);
+  });
 });

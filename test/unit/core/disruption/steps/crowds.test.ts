@@ -81,6 +81,16 @@ describe('pods that go together to new hosts', () => {
     expect(crowds({ pods: pods(1, 0, 5), remove: ['a'] })).toEqual({});
   });
 
+  test('are as many as were on the hosts that go, whatever hosts that stay have', () => {
+    expect(crowds({ pods: pods(2, 2, 5) })).toEqual({ 0: 2 });
+  });
+
+  test('are the only ones: a crowd that is on the host already, and does not move, is none of the step', () => {
+    const there = on('c', 1, 2);
+    const given = { pods: [...pods(1), ...there], remove: ['a'], homes: { a: 'c' } };
+    expect(crowds({ ...given, shapes: [web, spreading('db', {})] })).toEqual({});
+  });
+
   test('do not count those that are being deleted', () => {
     const dying = pods(1, 1).map((pod) => ({ ...pod, uid: `${pod.uid}-old`, deleting: true }));
     expect(crowds({ pods: [...pods(1, 1), ...dying] })).toEqual({});
