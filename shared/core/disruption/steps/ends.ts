@@ -49,14 +49,12 @@ function freeName(nodePool: string, used: Set<string>): string {
 
 function replacementOf({ state: { pool }, type, bit, plainPrice }: PoolOffering, name: string): PlannedReplacement {
   const market = pool.catalog.markets[bit];
-  const reservationId = market?.reservation ?? null;
   return {
     name,
     nodePool: pool.name,
     instanceType: pool.catalog.types[type]?.name ?? '',
     zone: market?.zone ?? '',
     capacityType: market?.capacityType ?? 'on-demand',
-    ...(reservationId === null ? {} : { reservationId }),
     price: microUsdPerHour(plainPrice),
   };
 }

@@ -258,6 +258,13 @@ describe('a launch that Azure puts off', () => {
 });
 
 describe('a machine that was launched', () => {
+  test('is not asked for again: each request counts against what Azure allows', async () => {
+    const { ports, conditionOf } = wanting();
+    const observe = (): Promise<never> => Promise.reject(new Error('nobody asks'));
+    await follow({ ...ports, cloud: { ...ports.cloud, observe } }, { kind: 'NodeClaim', name: 'c' });
+    expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
+  });
+
   test('is removed when its claim has gone by the time that this is written down', async () => {
     const { outside, server, look, azure } = wanting();
     outside.launch = ({ claim }) => {

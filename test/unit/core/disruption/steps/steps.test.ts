@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlannedReplacement } from '../../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { poolTotals } from '../../../../../shared/core/disruption/steps/score.ts';
 import type { Arena, Slot } from '../../../../../shared/core/disruption/search/arena.ts';
-import { onDemand, requirement, shape, size, spec } from '../../../../kit/core/build.ts';
+import { offering, onDemand, requirement, shape, size, spec } from '../../../../kit/core/build.ts';
 import { disruptable, keptFor, machine, on, plan, removed } from '../../../../kit/core/build-disruption.ts';
 
 /** How what goes is cut into steps. */
@@ -115,4 +115,26 @@ describe('why a node stays', () => {
     });
     expect([removed(made), keptFor(made, 'a')]).toEqual([[], 'nothing-cheaper']);
   });
+});
+
+test('a Balanced NodePool is not left a step whose plain price is too little for its pods, whatever evictions cost', () => {
+  const risky = size('Standard_D2s_v5', 2, 8, 100_000, {
+    offerings: [{ ...offering('westeurope-1', 'spot', 20_000), evictionsPerHour: 0.9 }],
+  });
+  const pod = shape(spec('20m', '16Mi'));
+  const made = (policy: string): ReturnType<typeof plan> =>
+    plan({
+      machines: [
+        machine('a', { cpu: 2, capacityType: 'spot' }),
+        machine('b', { cpu: 8, conditions: [] }),
+        machine('c', { cpu: 8, conditions: [] }),
+      ],
+      types: [risky, size('Standard_D8s_v5', 8, 32, 400_000)],
+      shapes: [pod],
+      pods: [...on('a', 0, 20), ...on('b', 0, 10), ...on('c', 0, 10)],
+      nodePools: [disruptable('general', { consolidationPolicy: policy }, { requirements: [] })],
+      evictionCostMs: new Map([['general', 24 * 3_600_000]]),
+      disruption: { moveCost: 0 },
+    });
+  expect([removed(made('WhenEmptyOrUnderutilized')), keptFor(made('Balanced'), 'a')]).toEqual([['a'], 'no-order']);
 });
