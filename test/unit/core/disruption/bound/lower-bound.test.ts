@@ -14,17 +14,17 @@ import { disruptable, machine, on, plan } from '../../../../kit/core/build-disru
 const bound = (parts: Parameters<typeof plan>[0]): DisruptionPlan['lowerBound'] => plan(parts).lowerBound;
 /** A CPU costs 50,000 of both, and a GiB 12,500. */
 const balanced = { types: [size('Standard_D4s_v5', 4, 16, 200_000), size('Standard_D8s_v5', 8, 32, 400_000)] };
-const one = machine('a', { cpu: 8 });
+const large = machine('a', { cpu: 8 });
 
 describe('pods that may move cost at least', () => {
   test('their share of CPU where that is what they need most of', () => {
-    expect(bound({ machines: [one], shapes: [shape(spec('1', '1Gi'))], pods: on('a', 0, 3), ...balanced })).toBe(
+    expect(bound({ machines: [large], shapes: [shape(spec('1', '1Gi'))], pods: on('a', 0, 3), ...balanced })).toBe(
       149_999,
     );
   });
 
   test('their share of memory where that is what they need most of', () => {
-    expect(bound({ machines: [one], shapes: [shape(spec('100m', '4Gi'))], pods: on('a', 0, 3), ...balanced })).toBe(
+    expect(bound({ machines: [large], shapes: [shape(spec('100m', '4Gi'))], pods: on('a', 0, 3), ...balanced })).toBe(
       149_999,
     );
   });
@@ -37,14 +37,14 @@ describe('pods that may move cost at least', () => {
     ];
     // 5 CPU and 11.7 GiB: at 14,285.7 a CPU and 10,714.3 a GiB both small sizes cost what they are worth.
     const shapes = [shape(spec('1', '2400Mi'))];
-    expect(bound({ machines: [one], shapes, pods: on('a', 0, 5), types })).toBe(196_986);
+    expect(bound({ machines: [large], shapes, pods: on('a', 0, 5), types })).toBe(196_986);
   });
 
   test('as much of the node that they are on, where nothing new is as cheap', () => {
     const types = [size('Standard_D8s_v5', 8, 32, 400_000), size('Standard_D4s_v5', 4, 16, 4_000_000)];
     const requirements = [onDemand, requirement('node.kubernetes.io/instance-type', 'In', 'Standard_D4s_v5')];
     const nodePools = [disruptable('general', {}, { requirements })];
-    expect(bound({ machines: [one], shapes: [shape(spec('1', '1Gi'))], pods: on('a', 0, 4), types, nodePools })).toBe(
+    expect(bound({ machines: [large], shapes: [shape(spec('1', '1Gi'))], pods: on('a', 0, 4), types, nodePools })).toBe(
       199_999,
     );
   });
@@ -59,7 +59,7 @@ describe('a node that must stay', () => {
   });
 
   test('takes as many pods as it has room for, for nothing', () => {
-    const given = { machines: [kept, one], shapes: [small], ...balanced };
+    const given = { machines: [kept, large], shapes: [small], ...balanced };
     expect(bound({ ...given, pods: [...on('k', 0, 2), ...on('a', 0, 6)] })).toBe(399_999);
     expect(bound({ ...given, pods: [...on('k', 0, 2), ...on('a', 0, 1)] })).toBe(199_999);
   });
@@ -67,14 +67,14 @@ describe('a node that must stay', () => {
 
 test('nothing is the least where a size costs nothing, beside what stays', () => {
   const types = [size('Standard_D8s_v5', 8, 32, 400_000), size('Standard_D4s_v5', 4, 16, 0)];
-  const machines = [one, machine('k', { cpu: 8, conditions: [] })];
+  const machines = [large, machine('k', { cpu: 8, conditions: [] })];
   const shapes = [shape(spec('1', '1Gi'))];
   const pods = [...on('a', 0, 3), ...on('k', 0, 7)];
   expect(bound({ machines, shapes, pods, types })).toBe(399_999);
 });
 
 test('nothing is the least of a cluster in which all may go', () => {
-  expect(bound({ machines: [one], shapes: [], pods: [], nodePools: [disruptable()], ...balanced })).toBe(0);
+  expect(bound({ machines: [large], shapes: [], pods: [], nodePools: [disruptable()], ...balanced })).toBe(0);
 });
 
 describe('of drawn clusters the bound is what CPU and memory are worth at most, where no size is worth more than it costs', () => {
