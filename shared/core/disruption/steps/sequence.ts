@@ -216,8 +216,7 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Slot
     if (!progress.pools.isBalanced(pool) || totals === undefined) continue;
     const share = saved * (plainCostOf(own) / (plainCostOf(batch) || 1));
     if (scoreOf(share, own, totals) >= LEAST_SCORE) continue;
-    const [worst] = own.toSorted((a, b) => a.reluctance - b.reluctance || a.index - b.index);
-    return new Set(worst === undefined ? batch : [worst]);
+    return new Set(own.toSorted((a, b) => a.reluctance - b.reluctance || a.index - b.index).slice(0, 1));
   }
   return misplaced;
 }
@@ -227,6 +226,7 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Slot
  * The others are waited for; where budgets of pods do not let as many wait, by the pods of one of them.
  */
 function notAwaited(arena: Arena, batch: ReadonlyArray<Slot>, uneven: ReadonlySet<Slot>): ReadonlySet<Slot> {
+  // Stryker disable next-line ConditionalExpression: a shortcut, where all may be where they are none waits
   if (uneven.size === 0) return uneven;
   const crowded = crowd(arena, batch);
   const wrong = misplacedIn(arena, batch);
@@ -243,9 +243,11 @@ function misplacedIn(arena: Arena, batch: ReadonlyArray<Slot>): ReadonlySet<Slot
   const answers = new Map<number, boolean>();
   for (const slot of batch) {
     for (const move of slot.moves) {
+      // Stryker disable next-line ConditionalExpression: a shortcut, pods without rules are allowed anywhere
       if (arena.shapes.get(move.shape)?.isRuled === false) continue;
       const key = move.shape * arena.slots.length + move.target;
       const answer = answers.get(key) ?? isAllowed(arena, move);
+      // Stryker disable next-line CallExpression: what is not kept is worked out again
       answers.set(key, answer);
       if (answer) continue;
       wrong.add(slot);

@@ -118,6 +118,12 @@ describe('of drawn clusters the bound is what CPU and memory are worth at most, 
       shape: { cpu, memory },
     }) as never;
 
+  test('is nothing where there is no room, no pod and nothing to buy', () => {
+    const full = { ...node({ cpu: 0, memory: 0, price: 1_000 }, 0), own: [] } as unknown as Slot;
+    const found = lowerBoundOf({ slots: [full], shapes: new Map() } as unknown as Arena, []);
+    expect(found).toBe(0);
+  });
+
   test.each(Array.from({ length: 60 }, (_, seed) => seed))('seed %i', (seed) => {
     const draw = drawFrom(seed);
     const sizes = Array.from({ length: 2 + draw.below(5) }, () => ({
