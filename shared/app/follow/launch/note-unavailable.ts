@@ -32,6 +32,8 @@ export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<v
       return { [annotation.replacementUnavailable]: [...own, name].join(',') };
     });
   });
-  const [error] = noted.flatMap((one) => (one.kind === 'failed' ? one.error : []));
-  if (error !== undefined) ports.log('replacement-unavailable-not-noted', { ...claimFacts(claim), why: error.message });
+  for (const one of noted) {
+    if (one.kind !== 'failed') continue;
+    ports.log('replacement-unavailable-not-noted', { ...claimFacts(claim), why: one.error.message });
+  }
 }

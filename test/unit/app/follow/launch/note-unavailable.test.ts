@@ -63,3 +63,16 @@ test('a claim that replaces nothing asks for no decision: thousands may be refus
   const asking = { ...ports, decisions: { ...ports.decisions, get } };
   await expect(noteUnavailable(asking, server.get('nodeclaims', 'other') as never)).resolves.toBeUndefined();
 });
+
+test('a claim whose decision removes nothing, whatever it says of itself, is noted nowhere', async () => {
+  const { ports, server } = await replacing();
+  await ports.decisions.put({ ...decisionOf(['new']), name: '000000002-d' });
+  server.patch(
+    'nodeclaims',
+    'new',
+    { metadata: { annotations: { 'nodewright.dev/decision': '000000002-d' } } },
+    'object',
+  );
+  await noteUnavailable(ports, server.get('nodeclaims', 'new') as never);
+  expect(server.get('nodeclaims', 'old')?.metadata.annotations?.[NOTE]).toBeUndefined();
+});
