@@ -104,7 +104,7 @@ function inputWithout(
   const others = before.claims.length === 0 ? around : withoutOthers(around, beginning);
   const planned = withoutPods(others, new Set(movesToSuccessors(beginning).map(({ uid }) => uid)));
   const own = crowdsIn(step, withDefaultSpread(input).cluster);
-  return own.size === 0 ? planned : { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };
+  return { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };
 }
 
 /**
@@ -113,7 +113,7 @@ function inputWithout(
  */
 function movesToSuccessors(beginning: Beginning): AuditedStep['moves'] {
   const names = new Set(successorsIn(beginning).map(({ name }) => name));
-  return beginning.step.moves.filter(({ to }) => to.kind === 'claim' && names.has(to.name));
+  return beginning.step.moves.filter(({ to }) => names.has(to.name));
 }
 
 function successorsIn({ plan, step, fixed }: Beginning): ReadonlyArray<PlannedReplacement> {

@@ -40,7 +40,7 @@ export function applyEnds(input: ProvisioningInput, { gone, created, homes }: En
         ...fresh.map(({ claim }) => claim),
       ],
       pods: cluster.pods.flatMap((pod) => {
-        if (pod.nodeName === null || !gone.has(pod.nodeName)) return [pod];
+        if (!gone.has(pod.nodeName ?? '')) return [pod];
         const nodeName = homes.get(pod.uid);
         return nodeName === undefined ? [] : [{ ...pod, nodeName }];
       }),
@@ -62,7 +62,7 @@ function machineOf({ name, zone, capacityType }: PlannedReplacement, pool: NodeP
   const offering = type.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
   const labels: Record<string, string> = {};
   for (const [key, rule] of toRules(template.spec.requirements)) {
-    const value = type.labels[key] === undefined ? chooseValue(rule) : null;
+    const value = chooseValue(rule);
     if (value !== null) labels[key] = value;
   }
   for (const [key, values] of Object.entries(type.labels)) {

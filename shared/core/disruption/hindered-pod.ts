@@ -21,9 +21,8 @@ export function hinderedPod(arena: Arena, slot: Slot): HinderedPod | null {
       const facts = arena.shapes.get(shape);
       const need = facts?.needs.at(-1);
       const pod = slot.node?.moving.find((one) => one.shape === shape);
-      if (facts === undefined || pod === undefined) continue;
-      if (need !== undefined && hasRoomFor(arena, facts, need)) continue;
-      if (need !== undefined && workspace.pools.some((state) => opensIn(workspace, state, need))) continue;
+      if (facts === undefined || need === undefined || pod === undefined) continue;
+      if (hasRoomFor(arena, facts, need) || workspace.pools.some((state) => opensIn(workspace, state, need))) continue;
       const namespace = workspace.input.cluster.shapes[shape]?.namespace ?? '';
       return { pod: `${namespace}/${pod.name}`, refusals: reasonsFor(workspace, [pod]).get(shape) ?? [] };
     }

@@ -1,3 +1,4 @@
+import type { JudgedNode } from './candidates/judged-node.ts';
 import type { KeptReason } from './plan/kept-reason.ts';
 import type { Arena, Slot } from './search/arena.ts';
 import { hinderedPod } from './hindered-pod.ts';
@@ -7,29 +8,25 @@ import { ANYWHERE, stuckPod } from './search/reschedule.ts';
 export function keptReasons(arena: Arena, dropped: ReadonlySet<Slot>): ReadonlyMap<string, KeptReason> {
   const reasons = new Map<string, KeptReason>();
   for (const slot of arena.slots) {
-    if (slot.state !== 'there' || slot.node === null || !slot.isCandidate) continue;
-    reasons.set(
-      slot.node.name,
-      dropped.has(slot) ? { kind: 'no-order' } : reasonOf(arena, slot, slot.node.moving.length),
-    );
+    const { node } = slot;
+    if (slot.state !== 'there' || node === null || !slot.isCandidate) continue;
+    reasons.set(node.name, dropped.has(slot) ? { kind: 'no-order' } : reasonOf(arena, slot, node));
   }
   return reasons;
 }
 
-function reasonOf(arena: Arena, slot: Slot, pods: number): KeptReason {
+function reasonOf(arena: Arena, slot: Slot, { verdict, moving, disruption }: JudgedNode): KeptReason {
   if (slot.received > 0) return { kind: 'receives', pods: slot.received };
-  const verdict = slot.node?.verdict;
-  if (verdict?.kind === 'must') {
+  if (verdict.kind === 'must') {
     const { pod, refusals } = hinderedPod(arena, slot) ?? { pod: null, refusals: [] };
     return { kind: 'not-replaced', because: verdict.reason, pod, refusals };
   }
-  if (slot.price <= slot.disruptionCost && verdict?.kind === 'may' && slot.disruptionCost > 0) {
-    const each = slot.node?.disruption ?? 1;
+  if (slot.price <= slot.disruptionCost && slot.disruptionCost > 0) {
     return {
       kind: 'not-worth',
-      saving: Math.floor(slot.price / each),
-      pods,
-      least: Math.ceil(slot.disruptionCost / each),
+      saving: Math.floor(slot.price / disruption),
+      pods: moving.length,
+      least: Math.ceil(slot.disruptionCost / disruption),
     };
   }
   const pod = stuckPod(arena, slot, ANYWHERE);

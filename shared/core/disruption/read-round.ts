@@ -46,7 +46,7 @@ export function readCourse(given: DisruptionInput, now: Instant): Course {
 
 /** Reads the cluster as it is once all has come to `ends`: which of its nodes may go, and what can be bought. */
 export function readRound({ input, awaited, pools, now }: Course, ends: Ends): Round {
-  const provisioning = ends.gone.size === 0 ? input.provisioning : applyEnds(input.provisioning, ends);
+  const provisioning = applyEnds(input.provisioning, ends);
   const judged = judgeNodes({ ...input, provisioning }, now);
   const nodes = withNodeBudgets(withAwaited(judged, awaited, provisioning.cluster), pools);
   const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: input.policy.searchSteps });

@@ -15,14 +15,15 @@ const MOST_ROUNDS = 6;
  */
 export function searchToRest(course: Course, start: Ends, first: Round | null = null): Ends | null {
   let ends: Ends | null = null;
+  let round = first;
   for (let number = 0; number < MOST_ROUNDS; number++) {
-    const known = number === 0 ? first : null;
-    const round = known ?? readRound(course, ends ?? start);
+    round ??= readRound(course, ends ?? start);
     const trail = searchIn(course, round);
     const found = foundIn(course, round);
-    if (known !== null) undoTo(trail, 0);
+    undoTo(trail, 0);
     if (found === null) break;
     ends = afterEach(ends ?? start, found);
+    round = null;
   }
   return ends;
 }

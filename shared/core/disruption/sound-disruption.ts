@@ -62,7 +62,7 @@ export function soundDisruption(
   { planner = planDisruption, most = Infinity }: SoundOptions = {},
 ): SoundDisruption {
   const first = planner(input, now);
-  const findings = fatalIn(() => auditDisruption(first, input, now, most), first.steps.length);
+  const findings = findingsIn(() => auditDisruption(first, input, now, most), first.steps.length);
   if (findings.length === 0) return { plan: approved(first), refused: null };
 
   let found = findings;
@@ -75,7 +75,7 @@ export function soundDisruption(
     const leftOut = new Set([...input.policy.leftOut, ...findingOf.keys()]);
     const smaller = { ...input, policy: { ...input.policy, leftOut } };
     const rest = planner(smaller, now);
-    found = fatalIn(() => auditDisruption(rest, smaller, now, most), rest.steps.length);
+    found = findingsIn(() => auditDisruption(rest, smaller, now, most), rest.steps.length);
     if (found.length > 0) continue;
     const instead = rest.steps.length > 0 ? 'rest' : 'nothing';
     return { plan: approved(telling(rest, findingOf)), refused: { findings, instead, leftOut: names(findingOf) } };
@@ -101,7 +101,7 @@ export function judgedRemoval(
 ):
   | { readonly kind: 'sound'; readonly removal: AuditedRemoval }
   | { readonly kind: 'refused'; readonly findings: ReadonlyArray<Finding> } {
-  const findings = fatalIn(() => auditRemoval(removal, input, now), removal.nodes.length);
+  const findings = findingsIn(() => auditRemoval(removal, input, now), removal.nodes.length);
   if (findings.length > 0) return { kind: 'refused', findings };
   // oxlint-disable-next-line no-unsafe-type-assertion -- the one place where this mark is given
   return { kind: 'sound', removal: removal as AuditedRemoval };
@@ -113,11 +113,11 @@ function approved(plan: DisruptionPlan): AuditedDisruption {
   return plan as AuditedDisruption;
 }
 
-/** What is fatal; nothing where nothing goes. An audit that fails has found that the plan cannot be read. */
-function fatalIn(audit: () => ReadonlyArray<Finding>, going: number): ReadonlyArray<Finding> {
+/** What the audit finds; nothing where nothing goes. An audit that fails has found that the plan cannot be read. */
+function findingsIn(audit: () => ReadonlyArray<Finding>, going: number): ReadonlyArray<Finding> {
   if (going === 0) return [];
   try {
-    return audit().filter(({ severity }) => severity === 'fatal');
+    return audit();
   } catch (error) {
     return [fatal('audit', `the audit failed: ${error instanceof Error ? error.message : String(error)}`)];
   }

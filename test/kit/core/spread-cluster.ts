@@ -1,6 +1,6 @@
 import { drawFrom } from '../../../shared/core/quantity/draw.ts';
 import { shape, spec, zones } from './build.ts';
-import { disruptable, machine, on, type disruptionInput } from './build-disruption.ts';
+import { CONSOLIDATABLE, disruptable, machine, on, type disruptionInput } from './build-disruption.ts';
 
 type Parts = Parameters<typeof disruptionInput>[0];
 
@@ -10,13 +10,17 @@ interface Drawn {
   readonly apps: number;
   readonly maxSkew: number;
   readonly budget: string;
+  /** Of the nodes, in turn; 8 unless said. */
+  readonly cpus?: ReadonlyArray<2 | 4 | 8>;
+  readonly policy?: 'Balanced';
+  /** Every so manieth node has drifted. */
+  readonly drifted?: number;
 }
 
-/**
- * Nodes of 8 CPU in three zones, each with a few pods of applications that are spread over the zones, drawn from the
- * seed.
- */
-export function spreadCluster({ seed, nodes, apps, maxSkew, budget }: Drawn): Parts {
+const DRIFTED = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };
+
+/** Nodes in three zones, each with a few pods of applications that are spread over the zones, drawn from the seed. */
+export function spreadCluster({ seed, nodes, apps, maxSkew, budget, cpus = [8], policy, drifted }: Drawn): Parts {
   const draw = drawFrom(seed);
   const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(3, '0')}`);
   const sizes = ['150m', '250m', '300m'];
@@ -32,13 +36,24 @@ export function spreadCluster({ seed, nodes, apps, maxSkew, budget }: Drawn): Pa
     return shape(spec(sizes[app % sizes.length] ?? '', '256Mi', parts), { app: `app-${app}` });
   });
   return {
-    machines: names.map((name, index) => machine(name, { cpu: 8, zone: zones[index % 3] ?? '' })),
+    machines: names.map((name, index) =>
+      machine(name, {
+        cpu: cpus[index % cpus.length] ?? 8,
+        zone: zones[index % 3] ?? '',
+        conditions: drifted !== undefined && index % drifted === 0 ? [CONSOLIDATABLE, DRIFTED] : [CONSOLIDATABLE],
+      }),
+    ),
     shapes,
-    pods: names.flatMap((name) =>
-      Array.from({ length: 8 + draw.below(6) }, (_, number) =>
+    pods: names.flatMap((name, index) =>
+      Array.from({ length: (cpus[index % cpus.length] ?? 8) + draw.below(6) }, (_, number) =>
         on(name, draw.below(apps), 1, { name: `${name}-${number}`, uid: `${name}-${number}` }),
       ).flat(),
     ),
-    nodePools: [disruptable('general', { budgets: [{ nodes: budget }] })],
+    nodePools: [
+      disruptable('general', {
+        budgets: [{ nodes: budget }],
+        ...(policy === undefined ? {} : { consolidationPolicy: policy }),
+      }),
+    ],
   };
 }

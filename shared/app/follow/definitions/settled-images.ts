@@ -55,5 +55,5 @@ function keptImages(
 }
 
 function withoutVersion(id: string): string {
-  return id.replace(/\/versions\/[^/]+$/, '').toLowerCase();
+  return id.toLowerCase().split('/versions/')[0] ?? '';
 }

@@ -11,11 +11,12 @@ const LEAST_PERCENT = 90;
  * What a node has much less of than its claim expects, of what its pods asked for; null where it has all. As Karpenter.
  */
 export function findShortfall({ spec, status }: NodeClaim, node: Node): string | null {
-  const [expected, found] = [parseAmounts(status?.capacity, 'down'), parseAmounts(node.status?.capacity, 'down')];
+  const [told, has] = [status?.capacity ?? {}, node.status?.capacity ?? {}];
+  const [expected, found] = [parseAmounts(told, 'down'), parseAmounts(has, 'down')];
   for (const name of Object.keys(spec.resources?.requests ?? {})) {
     const [amount, present] = [expected.get(name) ?? 0, found.get(name) ?? 0];
     if (present * 100 < amount * LEAST_PERCENT) {
-      const said = `expected ${status?.capacity?.[name] ?? 0} of resource ${name}, but found ${node.status?.capacity?.[name] ?? 0}`;
+      const said = `expected ${told[name] ?? 0} of resource ${name}, but found ${has[name] ?? 0}`;
       return `${said} (${Math.floor((present * 100) / amount)}% of expected)`;
     }
   }

@@ -24,10 +24,10 @@ import { type Attempt, tryInTurn } from './try-in-turn.ts';
 
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
 export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
-  const untilMs = putOffUntilMs(claim, ports.now());
   // The hint that was put off comes then. Who looks earlier, such as a sweep, would lengthen what Azure asks for.
-  if (untilMs !== null && ports.now() < untilMs)
+  if (ports.now() < (putOffUntilMs(claim, ports.now()) ?? 0)) {
     return { kind: 'wait', for: 'Azure, which throttles', lookAgainMs: null };
+  }
   const { name: className } = claim.spec.nodeClassRef;
   const nodeClass = await ports.definitions.nodeClass(className);
   // One that is applied together with its claim may come a moment after it.
@@ -116,6 +116,7 @@ async function withinLimits(
   const takesMore = ({ instanceType }: PlannedOffering, resources: Iterable<string>): boolean =>
     [...resources].some((name) => (sizes.get(instanceType)?.get(name) ?? 0) > (planned?.get(name) ?? 0));
   const isLarger = (one: PlannedOffering): boolean => takesMore(one, sizes.get(one.instanceType)?.keys() ?? []);
+  // Stryker disable next-line ConditionalExpression: a shortcut, where none is larger all are within the limits
   if (!candidates.some(isLarger)) return candidates;
   const pool = await ports.definitions.nodePool(poolName);
   const limited = parseAmounts(pool?.spec.limits, 'down');
@@ -125,8 +126,7 @@ async function withinLimits(
 async function plannedOfferings(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedOffering>> {
   const name = claim.metadata.annotations?.[annotation.decision];
   const decision = name === undefined ? null : await knownDecision(ports, name);
-  const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
-  const planned = decision?.plan.claims[index];
+  const planned = decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)];
   return planned === undefined ? [] : [planned.offering, ...planned.fallbacks];
 }
 

@@ -20,19 +20,20 @@ export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<v
   const decisionName = annotations[annotation.decision];
   if (decisionName === undefined || annotations[annotation.createdFor] === undefined) return;
   const decision = await knownDecision(ports, decisionName);
-  const going = decision?.claimNames.includes(name) === true ? (decision.removal?.claims ?? []) : [];
-  const noted = await eachAlone(going, WRITTEN_AT_ONCE, async (one) => {
+  if (decision?.claimNames.includes(name) !== true) return;
+  const noted = await eachAlone(decision.removal?.claims ?? [], WRITTEN_AT_ONCE, async (one) => {
     const found = await ports.kubernetes.get('NodeClaim', { name: one.name, namespace: null });
     if (found === null || found.metadata.uid !== one.uid) return;
     await annotateClaim(ports, found, ({ metadata }) => {
-      const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',').filter(Boolean);
+      const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',');
       if (known.includes(name)) return null;
       // Those of another decision say nothing any more.
-      const own = known.filter((other) => decision?.claimNames.includes(other));
+      const own = known.filter((other) => decision.claimNames.includes(other));
       return { [annotation.replacementUnavailable]: [...own, name].join(',') };
     });
   });
-  const failed = noted.find(({ kind }) => kind === 'failed');
-  if (failed?.kind !== 'failed') return;
-  ports.log('replacement-unavailable-not-noted', { ...claimFacts(claim), why: failed.error.message });
+  for (const one of noted) {
+    if (one.kind !== 'failed') continue;
+    ports.log('replacement-unavailable-not-noted', { ...claimFacts(claim), why: one.error.message });
+  }
 }

@@ -104,7 +104,7 @@ async function goThrough(ports: Ports, wanted: Wanted, tried: Tried): Promise<At
   for (const offering of wanted.candidates) {
     if (refused.length >= CANDIDATES_MAX || doubts.length >= DOUBTS_MAX) break;
     if (isPointless(tried, offering)) continue;
-    if (refused.length + doubts.length > 0 && ports.now() >= endMs) return { kind: 'unfinished' };
+    if (ports.now() >= endMs) return { kind: 'unfinished' };
     // The next is asked for only where this one is refused.
     const ended = note(tried, offering, await launchOne(ports, wanted, offering), ports.now());
     if (ended !== null) return ended;

@@ -64,8 +64,7 @@ export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Follo
 
 /** Is the Node of the very machine that the claim has, and in use? */
 function isOwnAndReady({ spec, status }: Node, claim: NodeClaim): boolean {
-  const [own, id] = [claim.status?.providerID, spec?.providerID];
-  return own !== undefined && id !== undefined && isSameId(id, own) && isReadyNode(status?.conditions);
+  return isSameId(spec?.providerID, claim.status?.providerID) && isReadyNode(status?.conditions);
 }
 
 /** A Node that has our claim's name and is on another machine than any that the claim has or had: it is left alone. */
@@ -230,8 +229,7 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
   if (!isInterrupted(claim) && ports.now() >= deletedMs + REPLACED_MS) return true;
   const due = claim.metadata.annotations?.[annotation.replacementDue];
-  const namedByMs = parseUntil(due, ports.now(), NAMED_WITHIN_MS);
-  if (namedByMs !== null && ports.now() < namedByMs) return false;
+  if (ports.now() < (parseUntil(due, ports.now(), NAMED_WITHIN_MS) ?? 0)) return false;
   // It may have been said since the claim was read: a call can take half a minute.
   const { name: own } = claim.metadata;
   const named = due === undefined ? claim : await ports.kubernetes.get('NodeClaim', { name: own, namespace: null });

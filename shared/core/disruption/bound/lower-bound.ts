@@ -46,8 +46,8 @@ export function lowerBoundOf({ slots, shapes }: Arena, offerings: ReadonlyArray<
     yields.push({ cpu: (free[CPU] ?? 0) / offering.plainPrice, memory: (free[MEMORY] ?? 0) / offering.plainPrice });
   }
   // A node for nothing holds any pods for nothing.
-  const isFree = yields.some(({ cpu, memory }) => cpu === Infinity || memory === Infinity);
-  const worths = isFree ? [] : worthsOf(yields.filter(({ cpu, memory }) => cpu > 0 || memory > 0));
+  const isFree = yields.some(({ cpu }) => !Number.isFinite(cpu));
+  const worths = isFree ? [] : worthsOf(yields);
   const bought = worths.reduce((most, { cpu, memory }) => Math.max(most, cpu * demand.cpu + memory * demand.memory), 0);
   return microUsdPerHour(Math.floor((fixed + bought) * CAUTION));
 }
@@ -68,20 +68,16 @@ function ownOf({ own }: Slot, shapes: Arena['shapes']): { readonly cpu: number; 
 /** The corners of what CPU and memory may be worth: one of them is the best for any demand. */
 function worthsOf(yields: ReadonlyArray<Yield>): ReadonlyArray<Worth> {
   const hull = hullOf(yields);
-  const [last, first] = [hull.at(-1), hull[0]];
-  if (first === undefined || last === undefined) return [];
-  const corners: Array<Worth> = [];
-  if (last.cpu > 0) corners.push({ cpu: 1 / last.cpu, memory: 0 });
-  if (first.memory > 0) corners.push({ cpu: 0, memory: 1 / first.memory });
-  for (let index = 1; index < hull.length; index++) {
-    const [a, b] = [hull[index - 1], hull[index]];
-    if (a === undefined || b === undefined) continue;
-    const determinant = a.cpu * b.memory - b.cpu * a.memory;
-    if (determinant === 0) continue;
-    const corner = { cpu: (b.memory - a.memory) / determinant, memory: (a.cpu - b.cpu) / determinant };
-    if (corner.cpu >= 0 && corner.memory >= 0) corners.push(corner);
-  }
-  return corners;
+  return [
+    ...hull.slice(-1).flatMap(({ cpu }) => (cpu > 0 ? { cpu: 1 / cpu, memory: 0 } : [])),
+    ...hull.slice(0, 1).flatMap(({ memory }) => (memory > 0 ? { cpu: 0, memory: 1 / memory } : [])),
+    // Each has more CPU than the one before it, and less memory: neither is worth less than nothing.
+    ...hull.slice(1).map((b, index): Worth => {
+      const a = hull[index] ?? b;
+      const determinant = a.cpu * b.memory - b.cpu * a.memory;
+      return { cpu: (b.memory - a.memory) / determinant, memory: (a.cpu - b.cpu) / determinant };
+    }),
+  ];
 }
 
 /** The yields that no mix of others beats, from most memory to most CPU. */

@@ -10,7 +10,7 @@ import type { JudgedNode } from './judged-node.ts';
 
 /** What is to come to nodes that are there, as provisioning plans it at the same moment. */
 export interface Awaited {
-  /** By name of node: pods that wait and will find room there. */
+  /** By name of node, or of a claim that is to have one: pods that wait and will find room there. */
   readonly pods: ReadonlyMap<string, ReadonlyArray<Pod>>;
   /** By name of node: the buffer that keeps room there. */
   readonly buffers: ReadonlyMap<string, string>;
@@ -25,18 +25,15 @@ const NOTHING: Awaited = { pods: new Map(), buffers: new Map() };
 export function awaitedOn(given: ProvisioningInput, now: Instant): Awaited {
   const input = withoutLeaving(given, leavingIn(given.cluster), now);
   const { cluster, inFlight } = input;
+  // Stryker disable next-line ConditionalExpression: a shortcut, where nothing waits nothing is planned for
   if (cluster.capacityBuffers.length === 0 && pendingPods(cluster, inFlight, now).length === 0) return NOTHING;
   const plan = planProvisioning(input, now);
   const byUid = new Map(cluster.pods.map((pod) => [pod.uid, pod]));
   const pods = new Map(
-    plan.nominations.flatMap(({ target, pods: own }) =>
-      target.kind === 'node' ? [[target.name, own.flatMap(({ uid }) => byUid.get(uid) ?? [])] as const] : [],
-    ),
+    plan.nominations.map(({ target, pods: own }) => [target.name, own.flatMap(({ uid }) => byUid.get(uid) ?? [])]),
   );
   const buffers = new Map(
-    plan.buffers.flatMap(({ buffer, nominations }) =>
-      nominations.flatMap(({ target }) => (target.kind === 'node' ? [[target.name, buffer] as const] : [])),
-    ),
+    plan.buffers.flatMap(({ buffer, nominations }) => nominations.map(({ target }) => [target.name, buffer] as const)),
   );
   return { pods, buffers };
 }

@@ -54,7 +54,7 @@ function poolOf({ nodePool }: JudgedNode): string {
 }
 
 function isReplacedForRelease({ verdict, machine: { claim }, moving, nodePool }: JudgedNode): boolean {
-  if (verdict.kind !== 'must' || verdict.reason !== 'Drifted') return false;
+  if (verdict.reason !== 'Drifted') return false;
   if (moving.length === 0 && nodePool?.spec.replicas === undefined) return false;
   return isReleaseDrift(conditionIn(claim?.status?.conditions, 'Drifted')?.reason);
 }

@@ -7,6 +7,8 @@ import { nodeBudgets } from './node-budgets.ts';
 
 /** What pools say about how many of their nodes may go, and about savings. */
 export interface Pools {
+  /** How many nodes of the pool may be in disruption at once for the reason, of so many in all. */
+  readonly budget: (pool: string, reason: DisruptionReason, nodes?: number) => number;
   /**
    * How many more nodes of the pool may be in disruption for the reason, of so many in all, those on their way out too;
    * unless said, of `nodes`.
@@ -42,11 +44,11 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   const marked = counted((machine) => isLeaving(machine) && !isBeingDeleted(machine));
   const fixed = new Set(nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : metadata.name)));
   const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
+  const budget: Pools['budget'] = (pool, reason, nodes = complete(pool)) =>
+    budgets.get(pool)?.allowed(reason, nodes) ?? 0;
   return {
-    allowed: (pool, reason, nodes = complete(pool)) => {
-      const allowed = budgets.get(pool)?.allowed(reason, nodes) ?? 0;
-      return Math.max(0, allowed === Infinity ? allowed : allowed - disrupting(pool));
-    },
+    budget,
+    allowed: (pool, reason, nodes) => Math.max(0, budget(pool, reason, nodes) - disrupting(pool)),
     nodes: complete,
     leaving: counted(isLeaving),
     disrupting,

@@ -7,20 +7,18 @@ import type { Pools } from './pools.ts';
  */
 export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools): ReadonlyArray<JudgedNode> {
   return nodes.map((node): JudgedNode => {
-    const name = node.nodePool?.metadata.name;
     const { verdict } = node;
-    if (name === undefined || verdict.kind === 'stays') return node;
+    if (verdict.kind === 'stays') return node;
+    const name = node.nodePool?.metadata.name ?? '';
     if (pools.replaceable(name, verdict.reason) < 1) {
       return { ...node, verdict: { kind: 'stays', reason: { kind: 'one-by-one', nodePool: name } } };
     }
-    const allowed = pools.allowed(name, verdict.reason);
-    if (allowed >= 1) return node;
-    const disrupting = pools.disrupting(name);
+    if (pools.allowed(name, verdict.reason) >= 1) return node;
     const reason = {
       kind: 'node-budget',
       nodePool: name,
-      allowed: disrupting,
-      disrupting,
+      allowed: pools.budget(name, verdict.reason),
+      disrupting: pools.disrupting(name),
       error: pools.error(name),
     } as const;
     return { ...node, verdict: { kind: 'stays', reason } };

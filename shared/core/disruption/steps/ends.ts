@@ -23,7 +23,7 @@ export function endsOf({ slots }: Arena, taken: ReadonlySet<string>): Ends {
   const created = new Map<string, PlannedReplacement>();
   const used = new Set(taken);
   for (const slot of slots) {
-    if (slot.offering === null) names.set(slot.index, slot.room.capacity.name);
+    names.set(slot.index, slot.room.capacity.name);
     if (slot.offering === null || slot.state !== 'there') continue;
     const name = freeName(slot.offering.state.pool.name, used);
     names.set(slot.index, name);
@@ -31,8 +31,8 @@ export function endsOf({ slots }: Arena, taken: ReadonlySet<string>): Ends {
   }
   const gone = new Set<string>();
   const homes = new Map<string, string>();
-  for (const slot of slots.toSorted((a, b) => a.takenAt - b.takenAt || a.index - b.index)) {
-    if (slot.state !== 'gone' || slot.node === null) continue;
+  for (const slot of slots.filter(({ state }) => state === 'gone').toSorted((a, b) => a.takenAt - b.takenAt)) {
+    if (slot.node === null) continue;
     gone.add(slot.node.name);
     for (const [uid, target] of homesOf(slot)) homes.set(uid, names.get(target) ?? '');
   }
@@ -55,7 +55,6 @@ function replacementOf({ state: { pool }, type, bit, plainPrice }: PoolOffering,
     instanceType: pool.catalog.types[type]?.name ?? '',
     zone: market?.zone ?? '',
     capacityType: market?.capacityType ?? 'on-demand',
-    ...(market?.reservation === null || market === undefined ? {} : { reservationId: market.reservation }),
     price: microUsdPerHour(plainPrice),
   };
 }

@@ -8,7 +8,7 @@ export interface Replay {
   readonly arena: Arena;
   /** Slots to take away, with where their pods go. */
   readonly going: ReadonlyMap<Slot, ReadonlyArray<Move>>;
-  /** Of them those whose pods go to new slots, with these. */
+  /** New slots that the pods of each of them go to. */
   readonly toNew: ReadonlyMap<Slot, ReadonlyArray<Slot>>;
   /** New slots by name, there and empty. */
   readonly created: ReadonlyMap<string, Slot>;
@@ -24,11 +24,9 @@ export function replayOf(arena: Arena, offerings: ReadonlyArray<PoolOffering>, e
     if (offering !== undefined) created.set(name, open(trail, offering));
   }
   const going = new Map<Slot, ReadonlyArray<Move>>();
-  for (const name of ends.gone) {
-    const slot = byName.get(name);
-    if (slot?.node === null || slot === undefined) continue;
+  for (const slot of [...ends.gone].flatMap((name) => byName.get(name) ?? [])) {
     const counts = new Map<string, { target: number; shape: number; count: number }>();
-    for (const { uid, shape } of slot.node.moving) {
+    for (const { uid, shape } of slot.node?.moving ?? []) {
       const home = ends.homes.get(uid) ?? '';
       const target = (created.get(home) ?? byName.get(home))?.index ?? -1;
       const key = `${target}/${shape}`;
@@ -42,7 +40,7 @@ export function replayOf(arena: Arena, offerings: ReadonlyArray<PoolOffering>, e
     const fresh = new Set(
       moves.flatMap(({ target }) => arena.slots[target] ?? []).filter(({ offering }) => offering !== null),
     );
-    if (fresh.size > 0) toNew.set(slot, [...fresh]);
+    toNew.set(slot, [...fresh]);
   }
   return { arena, going, toNew, created };
 }

@@ -46,3 +46,8 @@ export function scoreOf(saved: number, slots: ReadonlyArray<Slot>, { cost, disru
 export function plainPriceOf({ node, offering }: Slot): number {
   return node?.price?.plain ?? offering?.plainPrice ?? 0;
 }
+
+/** ... for all of them. */
+export function plainCostOf(slots: ReadonlyArray<Slot>): number {
+  return slots.reduce((sum, slot) => sum + plainPriceOf(slot), 0);
+}

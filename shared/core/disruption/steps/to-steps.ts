@@ -2,6 +2,7 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import type { DisruptionStep, PlannedMove } from '../plan/disruption-plan.ts';
 import type { Slot } from '../search/arena.ts';
 import type { Ends } from './ends.ts';
+import { plainCostOf } from './score.ts';
 import type { Replay } from './replay.ts';
 import type { RawStep } from './sequence.ts';
 
@@ -19,24 +20,23 @@ function toStep(
 ): DisruptionStep {
   const created = new Set(names.values());
   const shapes = arena.workspace.input.cluster.shapes;
-  const moves = remove.flatMap(({ node }) =>
-    (node?.moving ?? []).map((pod): PlannedMove => {
+  const nodes = remove.flatMap(({ node }) => node ?? []);
+  const moves = nodes.flatMap(({ name: from, moving }) =>
+    moving.map((pod): PlannedMove => {
       const home = homes.get(pod.uid) ?? '';
       return {
         pod: `${shapes[pod.shape]?.namespace ?? ''}/${pod.name}`,
         uid: pod.uid,
-        from: node?.name ?? '',
+        from,
         to: { kind: created.has(home) ? 'claim' : 'node', name: home },
       };
     }),
   );
-  const plain = (slots: ReadonlyArray<Slot>): number =>
-    slots.reduce((sum, { node, offering }) => sum + (node?.price?.plain ?? offering?.plainPrice ?? 0), 0);
   return {
     reason,
-    remove: remove.flatMap(({ node }) => node?.name ?? []).toSorted(byCodeUnit),
+    remove: nodes.map(({ name }) => name).toSorted(byCodeUnit),
     create: create.flatMap((slot) => names.get(slot) ?? []),
     moves: moves.toSorted((a, b) => byCodeUnit(a.from, b.from) || byCodeUnit(a.pod, b.pod)),
-    saved: plain(remove) - plain(create),
+    saved: plainCostOf(remove) - plainCostOf(create),
   };
 }

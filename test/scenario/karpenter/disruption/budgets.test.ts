@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { poolsFor } from '../../../../shared/core/disruption/candidates/pools.ts';
+import { renderKept } from '../../../../shared/core/disruption/plan/render-kept.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import { offering, onDemand, requirement, shape, size, spec } from '../../../kit/core/build.ts';
 import {
@@ -217,3 +218,24 @@ describe('nodes that have drifted', () => {
     expect(full([machine('a', lately)], nodePools).steps).toMatchObject([{ remove: ['a'] }]);
   });
 });
+
+test.each([
+  ['0', 1, 'the budgets of NodePool general allow 0 disrupted nodes at a time, and 1 is being disrupted'],
+  ['1', 2, 'the budgets of NodePool general allow 1 disrupted node at a time, and 2 are being disrupted'],
+  ['20%', 2, 'the budgets of NodePool general allow 2 disrupted nodes at a time, and 2 are being disrupted'],
+])(
+  'a node that stays for a budget of %s says what the budget allows, and how many nodes are on their way: %i',
+  (nodes, count, text) => {
+    const machines = names.map((name, index) =>
+      machine(name, { cpu: 2, ...(index < count ? { nodeParts: { deletionTimestamp } } : {}) }),
+    );
+    const made = plan({
+      machines,
+      shapes: [],
+      pods: [],
+      nodePools: [disruptable('general', { budgets: [{ nodes }] })],
+    });
+    const { reason } = made.kept.find(({ node }) => node === 'n9') ?? {};
+    expect(reason === undefined ? '' : renderKept(reason, 'USD')).toBe(text);
+  },
+);

@@ -217,4 +217,38 @@ describe('what follows in a pool with a fixed number of nodes', () => {
     const { asked } = await oversized();
     expect(await asked({ step, replacement: { zone: 'westeurope-2' } })).toMatchObject({ kind: 'begun' });
   });
+
+  test('is what its pods are to have, also where nodes of other pools are replaced with it', async () => {
+    const { asked, addPool, addReady, addRunning, server } = await fixed();
+    addPool('free');
+    addReady('busy', 8, {}, 'free');
+    addRunning('full', 'busy', cpu('1900m'));
+    server.patch('pods', 'default/full', { spec: { nodeSelector: { 'karpenter.sh/nodepool': 'free' } } }, 'object');
+    const both = { ...step, remove: ['aks-busy', 'aks-large'] };
+    expect(await asked({ step: both, fixed: ['general'] })).toMatchObject({ kind: 'begun', replacements: 2 });
+  });
+
+  test('is not what another pool buys', async () => {
+    const { asked, addPool, addReady, addRunning, pool, server } = await fixed();
+    const size = { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['Standard_D8_v5'] };
+    const template = server.get('nodepools', 'general')?.spec?.['template'] as Fields;
+    pool({ template: { spec: { ...template['spec'], requirements: [...template['spec'].requirements, size] } } });
+    addPool('free');
+    addReady('busy', 8, {}, 'free');
+    addRunning('full', 'busy', cpu('1900m'));
+    server.patch('pods', 'default/full', { spec: { nodeSelector: { 'karpenter.sh/nodepool': 'free' } } }, 'object');
+    const both = { ...step, remove: ['aks-busy', 'aks-large'] };
+    expect(await asked({ step: both, fixed: ['general'] })).toEqual(refused(why));
+  });
+
+  test('is all that is made: nodes that another such pool lacks are not made along with it', async () => {
+    const { asked, addPool, server } = await fixed();
+    addPool('lacking');
+    server.patch('nodepools', 'lacking', { spec: { replicas: 1 } }, 'object');
+    const claims = [{ nodePool: 'lacking', pods: [] }] as unknown as Plan['claims'];
+    expect(await asked({ step, before: { claims }, fixed: ['general', 'lacking'] })).toMatchObject({
+      kind: 'begun',
+      replacements: 1,
+    });
+  });
 });

@@ -3,11 +3,13 @@ import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../../shared/app/commit/commit-plan.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
-import type { ApiServer } from '../../../simulation/world/api-server.ts';
+import type { ApiServer, Fields } from '../../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../../shared/core/model/disruption-input.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import { begunReplacement, consolidated, DISRUPTED } from '../../../kit/app/consolidated.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
+import { begunReplacement, consolidated, DISRUPTED, emptied } from '../../../kit/app/consolidated.ts';
 import { size } from '../../../kit/core/build.ts';
+import { since, START } from '../../../kit/app/small-cluster.ts';
 
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
 
@@ -615,5 +617,70 @@ describe('a node that holds too little', () => {
     outside.types = [size('Standard_D2_v5', 2, 8, 201_000), size('Standard_D8_v5', 8, 32, 400_000)];
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
     expect([stateOf('large'), server.list('nodeclaims').length]).toEqual(['there', 2]);
+  });
+});
+
+describe('nodes that have drifted', () => {
+  const now = (type: string): Fields => since(START - 60_000, type);
+
+  function drifted(names: ReadonlyArray<string>, given: Parameters<typeof emptied>[0] = {}) {
+    const cluster = emptied(given);
+    const { server } = cluster;
+    // What is empty is not the matter here.
+    server.patch('nodepools', 'general', { spec: { disruption: { consolidateAfter: 'Never' } } }, 'object');
+    for (const name of names) {
+      cluster.addReady(name);
+      const conditions = server.get('nodeclaims', name)?.status?.['conditions'] as ReadonlyArray<Fields>;
+      server.patch('nodeclaims', name, { status: { conditions: [...conditions, now('Drifted')] } }, 'status');
+    }
+    return cluster;
+  }
+
+  test('are followed, in a pool with a fixed number, by what the pool makes, and their pods get no other', async () => {
+    const { ports, addRunning, server } = drifted(['old']);
+    server.patch('nodepools', 'general', { spec: { replicas: 1 } }, 'object');
+    addRunning('web', 'old');
+    const { policy } = ports;
+    const gated = { ...ports, policy: { ...policy, gates: { ...policy.gates, staticCapacity: true } } };
+    expect(await disrupt(gated)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+  });
+
+  describe('and whose pods spread over hosts', () => {
+    const topologySpreadConstraints = [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { app: 'web' } },
+      },
+    ];
+
+    /** Two pods on each of two nodes, which are hosts without them as long as they are there. */
+    function crowded() {
+      const cluster = drifted(['a', 'b']);
+      for (const name of ['a1', 'a2', 'b1', 'b2']) {
+        const containers = [{ resources: { requests: { cpu: '500m', memory: '1Gi' } } }];
+        cluster.addRunning(name, name.slice(0, 1), {
+          metadata: { name, namespace: 'default', labels: { app: 'web' } },
+          spec: { nodeName: `aks-${name.slice(0, 1)}`, containers, topologySpreadConstraints },
+        });
+      }
+      return cluster;
+    }
+
+    test('are replaced one for one, all at once', async () => {
+      expect(await disrupt(crowded().ports)).toMatchObject({ kind: 'begun', nodes: 2, replacements: 2 });
+    });
+
+    test('go one at a time where provisioning would make a node for each pod, as of one no more can be done', async () => {
+      const { ports } = crowded();
+      const logged: Array<unknown> = [];
+      // It does not know which pods may wait for each other.
+      const planner: Ports['planner'] = (input, at) => ports.planner({ ...input, crowds: new Map() }, at);
+      const log: Ports['log'] = (event, facts) => void logged.push([event, facts]);
+      expect(await disrupt({ ...ports, planner, log })).toMatchObject({ kind: 'begun', nodes: 1, replacements: 2 });
+      const why = 'pods that spread over its nodes would need more new nodes at once';
+      expect(logged).toContainEqual(['disruption-refused', { reason: 'Drifted', nodes: 'aks-a,aks-b', why }]);
+    });
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { lookOn } from '../../../../shared/app/disrupt/look-on.ts';
-import { consolidated } from '../../../kit/app/consolidated.ts';
-import { START } from '../../../kit/app/small-cluster.ts';
+import type { Ports } from '../../../../shared/app/ports/ports.ts';
+import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
+import { denying, START } from '../../../kit/app/small-cluster.ts';
 
 /** Looks on for so long; what is told, and how long the pauses were. `onPause` happens in each. */
 async function lookedOn(
@@ -66,5 +67,54 @@ describe('one execution of disrupt', () => {
       };
     });
     await expect(failing).rejects.toThrow('the API server is away');
+  });
+
+  test('looks on after a decision that another has made first, and then begins', async () => {
+    const { ports, clock, ...cluster } = consolidated();
+    let isLost = false;
+    const commit: Ports['ledger']['commit'] = (...asked) => {
+      if (isLost) return ports.ledger.commit(...asked);
+      isLost = true;
+      return Promise.resolve({ kind: 'lost' });
+    };
+    const racing = { ...cluster, clock, ports: { ...ports, ledger: { ...ports.ledger, commit } } };
+    expect((await lookedOn(racing, 2_000)).told).toEqual(['lost', 'begun']);
+  });
+
+  test('looks on while another executes a decision', async () => {
+    const cluster = consolidated();
+    cluster.outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.includes('/nodeclaims/spare')) throw new Error('the process died');
+    };
+    await expect(lookedOn(cluster, 0)).rejects.toThrow('the process died');
+    expect(await lookedOn(cluster, 4_000)).toEqual({ told: ['executing'], pauses: [2_000, 2_000] });
+  });
+
+  /** What the next look would meet as well: the timer is soon enough for it. */
+  const ends = {
+    off: () => {
+      const { ports, ...cluster } = consolidated();
+      return { ...cluster, ports: { ...ports, disruption: { ...ports.disruption, isOn: false } } };
+    },
+    denied: () => {
+      const cluster = consolidated();
+      cluster.outside.deny = denying('PATCH', '/nodes/aks-spare');
+      return cluster;
+    },
+    refused: () => {
+      const { ports, ...cluster } = emptied({ types: 2 });
+      cluster.addReady('large', 8);
+      cluster.addRunning('web', 'large');
+      // Provisioning knows no smaller size, which the search does.
+      const planner: Ports['planner'] = (input, now) => {
+        const catalog = new Map([...input.catalog].map(([name, types]) => [name, types.slice(1)]));
+        return ports.planner({ ...input, catalog }, now);
+      };
+      return { ...cluster, ports: { ...ports, planner } };
+    },
+  };
+
+  test.each(['off', 'denied', 'refused'] as const)('leaves to the timer what ends as %s', async (kind) => {
+    expect(await lookedOn(ends[kind](), 50_000)).toEqual({ told: [kind], pauses: [] });
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { tellPlanned } from '../../../../shared/app/follow/join/tell-planned.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
@@ -138,4 +139,21 @@ describe('a pod whose place is on a node that has registered and is not in use',
   test('is told nothing once it is in use', async () => {
     expect(await told(10 * MINUTE_MS, [...registered, since(START, 'Initialized')])).toEqual([]);
   });
+});
+
+test('a hundred pods of a node that does not come are told, as each is a request, and one that is gone keeps no other', async () => {
+  const small = cluster();
+  const pods = Array.from({ length: 102 }, (_, index) => small.addPod(`p${index}`));
+  await small.ports.decisions.put(decisionOf(['c'], pods));
+  small.addClaim('c', { labels, annotations: { 'nodewright.dev/decision': '000000001-d' } });
+  small.server.remove('pods', 'default/p0');
+  const claim = small.server.get('nodeclaims', 'c') as never;
+  await tellPlanned(small.ports, claim, 'no capacity');
+  const names = small.told().map(([name]) => name);
+  expect([names.length, names.includes('p0'), names.includes('p99'), names.includes('p100')]).toEqual([
+    99,
+    false,
+    true,
+    false,
+  ]);
 });

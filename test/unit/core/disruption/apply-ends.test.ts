@@ -27,7 +27,12 @@ const pool = disruptable(
   {
     taints,
     labels: { team: 'blue' },
-    requirements: [requirement('rack', 'In', 'r1'), requirement('either', 'In', 'a'), requirement('family', 'In', 'E')],
+    requirements: [
+      requirement('rack', 'In', 'r1'),
+      requirement('either', 'In', 'a'),
+      requirement('family', 'In', 'E'),
+      requirement('tier', 'DoesNotExist'),
+    ],
   },
 );
 const bare = machine('d');
@@ -122,6 +127,7 @@ describe('once all has happened', () => {
     };
     expect(node.metadata.labels).toMatchObject(labels);
     expect(node.metadata.labels, 'nobody knows which').not.toHaveProperty('either');
+    expect(node.metadata.labels, 'the pool gives it none').not.toHaveProperty('tier');
     expect(claim.metadata.labels).toEqual(node.metadata.labels);
     expect(node).toMatchObject({ spec: { taints }, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
     expect(claim.status?.conditions?.map(({ type, status }) => [type, status])).toEqual(

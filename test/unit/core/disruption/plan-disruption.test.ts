@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
 import type { Rollout } from '../../../../shared/core/model/disruption-input.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
+import type { PlannedReplacement } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
 import { onDemand, pods as podsOf, requirement, shape, size, spec } from '../../../kit/core/build.ts';
 import {
+  audited,
   CONSOLIDATABLE,
   disruptable,
   disruptionInput,
@@ -76,6 +78,31 @@ describe('consolidation', () => {
     expect(made.steps).toMatchObject([{ reason: 'Underutilized', remove: ['a'], create: [] }]);
     expect(made.steps[0]?.moves).toHaveLength(3);
     expect(keptFor(made, 'b')).toBe('receives');
+  });
+
+  test('each move names its pod with its namespace, where it is and where it goes', () => {
+    const [step] = plan({ ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 1) }).steps;
+    expect(step?.moves).toEqual([
+      { pod: 'default/s0-a-0000', uid: 's0-a-0000', from: 'a', to: { kind: 'claim', name: 'general-1' } },
+    ]);
+  });
+
+  test('a new node has a name that neither a node has nor a claim whose node is yet to come', () => {
+    const of = (name: string): PlannedReplacement['name'] | undefined => {
+      const machines = [machine('a', { cpu: 8 }), machine(name, { cpu: 2, conditions: [] })];
+      const given = disruptionInput({ ...half, machines, pods: [...on('a', 0, 2), ...on(name, 0, 3)] });
+      return audited(given).replacements[0]?.name;
+    };
+    expect([of('general-2'), of('general-1')]).toEqual(['general-1', 'general-2']);
+    const { claim } = machine('general-1');
+    const coming = { ...claim, metadata: { ...claim.metadata, name: 'general-1' }, status: {} };
+    const given = disruptionInput({ ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 2) });
+    const { cluster } = given.provisioning;
+    const provisioning = {
+      ...given.provisioning,
+      cluster: { ...cluster, nodeClaims: [...cluster.nodeClaims, coming] },
+    };
+    expect(planDisruption({ ...given, provisioning }, instant(NOW)).replacements[0]?.name).toBe('general-2');
   });
 
   test('a node is replaced by a cheaper one that holds its pods [L04]', () => {
@@ -164,6 +191,11 @@ describe('consolidation', () => {
   test('a pool may say that a move costs so much that none is worth it', () => {
     const made = plan({ ...half, disruption: { moveCostOf: new Map([['general', 10]]) } });
     expect(keptFor(made, 'a')).toBe('not-worth');
+    // A node of 200,000 counts as one, and each of its pods does: four share what it saves, and what is asked of it.
+    expect(made.kept.map(({ reason }) => reason)).toMatchObject([
+      { kind: 'not-worth', saving: 50_000, pods: 3, least: 500_000 },
+      { kind: 'not-worth', saving: 50_000, pods: 3, least: 500_000 },
+    ]);
   });
 
   test('minValues is not waived: with too few cheaper sizes nothing is replaced [L04]', () => {

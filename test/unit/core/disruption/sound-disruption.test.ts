@@ -55,6 +55,7 @@ describe('a plan of disruption', () => {
     const { planner, asked } = faulty((step) => step, apart);
     const { plan, refused } = sound(planner);
     expect([removed(plan), keptFor(plan, 'b')]).toEqual([['c'], 'plan-refused']);
+    expect(keptFor(plan, 'a'), 'nobody has found anything wrong with it').toBe('do-not-disrupt');
     expect(refused).toMatchObject({ instead: 'rest', leftOut: ['b'] });
     expect(refused?.findings.map(({ rule, text }) => `${rule}: ${text}`)).toEqual([
       'blocked: step 1: b has not drifted',

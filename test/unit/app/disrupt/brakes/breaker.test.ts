@@ -3,6 +3,7 @@ import { noteFailure } from '../../../../../shared/app/disrupt/brakes/breaker.ts
 import { disrupt } from '../../../../../shared/app/disrupt/disrupt.ts';
 import type { Ports } from '../../../../../shared/app/ports/ports.ts';
 import { consolidated } from '../../../../kit/app/consolidated.ts';
+import { denying, START } from '../../../../kit/app/small-cluster.ts';
 
 const NOTE = 'nodewright.dev/disruption-failures';
 
@@ -100,5 +101,52 @@ describe('the condition of a breaker', () => {
     expect(health()).toMatchObject({ status: 'True', message: '' });
     expect(told().map(({ event }) => event)).toEqual(['breaker-tripped', 'breaker-closed']);
     expect(server.get('nodepools', 'general')?.metadata.annotations?.[NOTE]).toBeUndefined();
+  });
+
+  /** Two of three nodes are not ready, and nobody has looked yet. */
+  function mostlySick() {
+    const cluster = logging();
+    cluster.addReady('third');
+    const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: new Date(START).toISOString() }];
+    for (const name of ['spare', 'third']) {
+      cluster.server.patch('nodes', `aks-${name}`, { status: { conditions } }, 'status');
+    }
+    return cluster;
+  }
+
+  test('names the generation of the NodePool that it is about', async () => {
+    const { ports, server, health } = mostlySick();
+    server.patch('nodepools', 'general', { spec: { weight: 7 } }, 'object');
+    await disrupt(ports);
+    const generation = server.get('nodepools', 'general')?.metadata.generation;
+    expect(generation).toBeGreaterThan(1);
+    expect(health()).toMatchObject({ status: 'False', observedGeneration: generation });
+  });
+
+  test('is put on a NodePool that was deleted and created again meanwhile, and on none that is gone', async () => {
+    for (const isBack of [true, false]) {
+      const { ports, outside, server, health, logged } = mostlySick();
+      outside.onRequest = ({ method, path }) => {
+        if (method !== 'GET' || !path.endsWith('/nodepools/general')) return;
+        outside.onRequest = () => undefined;
+        const { spec } = server.get('nodepools', 'general') ?? {};
+        server.remove('nodepools', 'general');
+        if (isBack) server.create('nodepools', { metadata: { name: 'general' }, spec });
+      };
+      expect((await disrupt(ports)).kind).toBe('idle');
+      expect([isBack, health()?.['status']]).toEqual([isBack, isBack ? 'False' : undefined]);
+      expect(logged.map(({ event }) => event)).toEqual(isBack ? ['breaker-tripped'] : []);
+    }
+  });
+
+  test('that a policy denies is told, and the nodes stay all the same', async () => {
+    const { ports, outside, events, health, logged } = mostlySick();
+    outside.deny = denying('PATCH', '/nodepools/general/status');
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect(health()).toBeUndefined();
+    expect(logged).toContainEqual(
+      expect.objectContaining({ event: 'write-denied', kind: 'NodePool', name: 'general' }),
+    );
+    expect(events().map(([reason]) => reason)).toContain('WriteDenied');
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { CLASS_HASH_VERSION, classHash } from '../../../../../shared/app/facts/api-rules.ts';
 import { follow } from '../../../../../shared/app/follow/follow.ts';
-import { RetryableError } from '../../../../../shared/ports/errors.ts';
+import { RefusedError, RetryableError } from '../../../../../shared/ports/errors.ts';
 import type { NodeClass } from '../../../../../shared/ports/kubernetes.ts';
-import { START, smallCluster } from '../../../../kit/app/small-cluster.ts';
+import { START, denying as policyDenying, smallCluster } from '../../../../kit/app/small-cluster.ts';
 
 const finalizer = 'karpenter.azure.com/termination';
 const hashKey = 'karpenter.azure.com/aksnodeclass-hash';
@@ -314,4 +314,21 @@ describe('a class that is being deleted', () => {
     expect(writes()).toEqual([expect.stringMatching(/^POST .*\/events$/)]);
     expect(read()?.metadata.annotations).toBeUndefined();
   });
+});
+
+test('what fails for now is no refusal: the class is left as it is, and looked at again', async () => {
+  const { look, says, ports } = judging();
+  const images = (): Promise<never> => Promise.reject(new RetryableError('Azure is busy'));
+  ports.nodeClassFacts.images = images;
+  await expect(look()).rejects.toThrow('Azure is busy');
+  expect(says('ImagesReady')).toBeUndefined();
+});
+
+test('a class whose finalizer a policy keeps says so, and does not count as let go', async () => {
+  const { look, read, server, outside } = judging();
+  await look();
+  server.delete('aksnodeclasses', 'default');
+  outside.deny = policyDenying('PATCH', '/aksnodeclasses/default');
+  await expect(look()).rejects.toThrow(RefusedError);
+  expect(read()?.metadata.finalizers).toEqual([finalizer]);
 });

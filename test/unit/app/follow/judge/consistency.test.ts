@@ -30,3 +30,12 @@ describe('a node that has much less than its claim expects [J09]', () => {
     expect(shortfall({ cpu: '4' }, { cpu: '1', 'nvidia.com/gpu': '1' })).toBeNull();
   });
 });
+
+test('a claim that says nothing of what it expects is short of nothing, and a node that says nothing is of all', () => {
+  const bare = { ...claim(), status: {} };
+  const requests = { cpu: '1' };
+  const node: Node = { metadata: { name: 'aks-c' } };
+  expect(findShortfall({ ...bare, spec: { ...bare.spec, resources: { requests } } }, node)).toBeNull();
+  const telling = { ...bare, status: { capacity: { cpu: '4' } }, spec: { ...bare.spec, resources: { requests } } };
+  expect(findShortfall(telling, node)).toBe('expected 4 of resource cpu, but found 0 (0% of expected)');
+});

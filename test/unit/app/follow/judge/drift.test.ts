@@ -31,6 +31,15 @@ function withIdentity(identity: string): DriftFacts['node'] {
 }
 
 describe('what is drift [J10]', () => {
+  it('a node on any of the newest images of its class has not drifted, whatever the case of its id', () => {
+    const images = ['gen1', 'gen2'].map((id) => ({ id, requirements: [] }));
+    const of = (imageID: string): string | null =>
+      reasonOf(claim({ status: { ...claim().status, imageID } }), {
+        nodeClass: nodeClass({ ...nodeClass().status, images }),
+      });
+    expect([of('gen1'), of('GEN2'), of('gen0')]).toEqual([null, null, 'ImageDrift']);
+  });
+
   it('a node that is as its pool and class ask has not drifted', () => {
     expect(reasonOf(claim())).toBeNull();
   });

@@ -72,6 +72,24 @@ describe('a launch that Azure refuses', () => {
     expect(stateOf('c')).toBe('leaving');
   });
 
+  test('is logged with what Azure counts quota by, of its own size', async () => {
+    const { outside, ports } = wanting();
+    const of = (name: string, series: object) => size(name, 2, 8, 100_000, { labels: { ...series } });
+    outside.types = [
+      of('Standard_D2_v5', { 'karpenter.azure.com/sku-series': ['Dv5'] }),
+      of('Standard_E2_v5', { 'karpenter.azure.com/sku-series': ['Ev5'] }),
+      of('Standard_X2', {}),
+    ];
+    outside.launch = () => soldOut;
+    const families = new Set<string>();
+    const log: typeof ports.log = (event, facts) => {
+      const { instanceType, family } = facts as Readonly<Record<string, string | null>>;
+      if (event === 'offering-refused') families.add(`${instanceType} ${family}`);
+    };
+    await follow({ ...ports, log }, { kind: 'NodeClaim', name: 'c' });
+    expect([...families].toSorted()).toEqual(['Standard_D2_v5 Dv5', 'Standard_E2_v5 Ev5', 'Standard_X2 null']);
+  });
+
   test('remembers what was refused though the next offering cannot be asked for', async () => {
     const { outside, look, tried, remembered } = wanting();
     outside.launch = () => {
@@ -207,6 +225,20 @@ describe('a launch that Azure puts off', () => {
     expect(says()).not.toMatchObject({ reason: 'RequestsThrottled' });
   });
 
+  test('says no more of it than Karpenter does, 300 characters', async () => {
+    const { look, says } = failing(new RetryableError(`429 ${'x'.repeat(400)}`, { because: 'throttled' }));
+    await expect(look()).rejects.toBeInstanceOf(RetryableError);
+    expect(says()?.['message']).toHaveLength(300);
+  });
+
+  test('hides no fault of ours', async () => {
+    const { look, outside } = failing(throttled(90_000));
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodeclaims/c/status')) throw new TypeError('a fault');
+    };
+    await expect(look()).rejects.toThrow('a fault');
+  });
+
   test('for want of a right names it on its claim, and is asked again in a minute', async () => {
     const error = new RetryableError('listing VM sizes: 403 the app lacks x', { because: 'forbidden' });
     const { look, says } = failing(error);
@@ -226,6 +258,13 @@ describe('a launch that Azure puts off', () => {
 });
 
 describe('a machine that was launched', () => {
+  test('is not asked for again: each request counts against what Azure allows', async () => {
+    const { ports, conditionOf } = wanting();
+    const observe = (): Promise<never> => Promise.reject(new Error('nobody asks'));
+    await follow({ ...ports, cloud: { ...ports.cloud, observe } }, { kind: 'NodeClaim', name: 'c' });
+    expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
+  });
+
   test('is removed when its claim has gone by the time that this is written down', async () => {
     const { outside, server, look, azure } = wanting();
     outside.launch = ({ claim }) => {

@@ -59,3 +59,15 @@ test('a pass that asks nobody to leave writes nothing', async () => {
   await look();
   expect(totals()).toBeNull();
 });
+
+test('all that the API server grants are told under one code, whatever the code is', async () => {
+  const { ports, server, totals } = leaving(null);
+  await countEvictions(ports, server.get('nodeclaims', 'c') as never, [200, 201]);
+  expect(totals()).toContainEqual({ counter: 'pods_eviction_requests_total', labels: { code: '200' }, by: 2 });
+});
+
+test('two claims of one name are counted both, as one that is made again at once', async () => {
+  const { ports, totals } = leaving(null);
+  for (const uid of ['first', 'second']) await countEvictions(ports, { metadata: { name: 'c', uid } } as never, [429]);
+  expect(totals()).toEqual([{ counter: 'pods_eviction_requests_total', labels: { code: '429' }, by: 2 }]);
+});

@@ -188,6 +188,41 @@ describe('a node that has to go and cannot says what stands in the way', () => {
       'it has drifted, and no nodes that can be created have room for all its pods together',
     );
   });
+
+  test('none of its pods that has room on another node, nor one for which a single NodePool can create a node', () => {
+    const stays = shape(spec('100m', '1Gi', { nodeSelector: { disk: 'fast' } }));
+    const stuck = /no other node has room for pod default\/s1-a-0000, /;
+    const small = disruptable('general', never, { requirements: [onDemand, twoCores] });
+    expect(
+      why({
+        machines: [mustGo('Drifted', 'a'), machine('b', { cpu: 8 })],
+        shapes: [shape(spec('3', '1Gi')), stays, shape(spec('100m', '1Gi'))],
+        pods: [...on('a', 0, 1), ...on('a', 1, 1), ...on('b', 2, 1)],
+        nodePools: [small],
+      }),
+    ).toMatch(stuck);
+    const choosy = shape(spec('3', '1Gi', { nodeSelector: { 'karpenter.sh/nodepool': 'other' } }));
+    expect(
+      why({
+        shapes: [choosy, stays],
+        pods: [...on('a', 0, 1), ...on('a', 1, 1)],
+        nodePools: [...nodePools, disruptable('other', never)],
+      }),
+    ).toMatch(stuck);
+  });
+
+  test('and as data too: which pod, for what, and nothing more where no single pod is in the way', () => {
+    const nodePool = disruptable('general', never, { limits: { cpu: '6' } });
+    const made = plan({
+      machines: [mustGo('Expired', 'a')],
+      shapes: [shape(spec('500m', '1Gi'))],
+      pods: on('a', 0, 7),
+      nodePools: [nodePool],
+    });
+    expect(made.kept.map(({ reason }) => reason)).toEqual([
+      { kind: 'not-replaced', because: 'Expired', pod: null, refusals: [] },
+    ]);
+  });
 });
 
 describe('of pods that nothing new meets the preferences of', () => {
