@@ -17,20 +17,23 @@ const settings = {
 
 /** Classes that among them take every size. */
 const classes = [{}, { gpu: { mode: 'None' } }, { imageFamily: 'AzureLinux', fipsMode: 'FIPS' }];
-const given = new Map<string, Set<string>>();
-for (const location of knownRegions()) {
-  for (const spec of classes) {
-    const nodeClass = { metadata: { name: 'default' }, spec };
-    const { skus } = readShippedSizes(location);
-    for (const { labels } of toInstanceTypes(skus, nodeClass, { ...settings, location }, () => false)) {
-      for (const [key, values] of Object.entries(labels)) {
-        const known = given.get(key) ?? new Set<string>();
-        given.set(key, known);
-        for (const value of values) known.add(value);
-      }
-    }
-  }
-}
+const types = knownRegions().flatMap((location) =>
+  classes.flatMap((spec) =>
+    toInstanceTypes(
+      readShippedSizes(location).skus,
+      { metadata: { name: 'default' }, spec },
+      { ...settings, location },
+      () => false,
+    ),
+  ),
+);
+const pairs = types.flatMap(({ labels }) =>
+  Object.entries(labels).flatMap(([key, values]) => values.map((value) => [key, value] as const)),
+);
+/** Each key with all its values. */
+const given = new Map(
+  [...Map.groupBy(pairs, ([key]) => key)].map(([key, own]) => [key, new Set(own.map(([, value]) => value))] as const),
+);
 
 const ofSizes = (key: string): boolean => key.startsWith('karpenter.azure.com/sku-');
 
