@@ -78,7 +78,7 @@ describe('a feed', () => {
     await until('the event', () => there.has('d'));
     expect(server.asked).toEqual(['list', 'list next', 'watch 10']);
     expect([...there]).toEqual(['a', 'b', 'c', 'd']);
-    expect(feed.state()).toBe('live');
+    await until('the watch', () => feed.state() === 'live');
   });
 
   test('goes on from the last event or bookmark when the connection breaks', async () => {
@@ -216,7 +216,7 @@ describe('a feed', () => {
     );
     await asks(6);
     expect([...there]).toEqual(['a']);
-    expect(feed.state()).toBe('live');
+    await until('the watch', () => feed.state() === 'live');
   });
 
   test('a server that goes away between a 404 and its table of contents ends no feed', async () => {
@@ -227,7 +227,7 @@ describe('a feed', () => {
     await asks(6);
     expect(server.asked).toEqual(['list', 'watch 10', 'list', claims.group, 'list', 'watch 20']);
     expect([...there]).toEqual(['a', 'b']);
-    expect(feed.state()).toBe('live');
+    await until('the watch', () => feed.state() === 'live');
   });
 
   test('a built-in resource that is refused is a problem that is told, not an absence', async () => {
