@@ -110,7 +110,7 @@ export class Laws {
 
   /** Azure has said that it takes this claim's machine some time. */
   announce(claim: string, atMs: number): void {
-    this.#announced.set(claim, atMs);
+    this.#announced.set(claim, Math.min(atMs, this.#announced.get(claim) ?? Infinity));
     this.doom(claim);
   }
 
