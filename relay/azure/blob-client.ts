@@ -57,8 +57,10 @@ export function createBlobClient(settings: StorageSettings): BlobClient {
     given: Readonly<Record<string, string>>,
     body: Uint8Array,
   ): Promise<BlobAnswer> {
-    const url = new URL(`${account.base.pathname.replace(/\/$/, '')}${path}`, account.base);
-    for (const [name, value] of account.base.searchParams) url.searchParams.append(name, value);
+    const { origin, pathname, search } = account.base;
+    const query = search === '' ? '' : `${path.includes('?') ? '&' : '?'}${search.slice(1)}`;
+    // The account's host stays whatever the path begins with.
+    const url = new URL(`${origin}${pathname.replace(/\/+$/, '')}${path}${query}`);
     const headers = {
       ...given,
       ...(await account.authorization()),
@@ -124,6 +126,7 @@ function signedAccount(connectionString: string): Account {
   }
   if (!URL.canParse(endpoint)) throw new TypeError('the storage connection string has a BlobEndpoint that is no URL');
   const base = new URL(endpoint);
-  base.search = signature;
+  // A plus sign that nobody has escaped would arrive as a space.
+  base.search = signature.replaceAll('+', '%2B');
   return { base, authorization: () => Promise.resolve({}) };
 }

@@ -50,6 +50,8 @@ export function chosenIn(
   const isOwnImage = image !== '' && !isReleased(image, published);
   return Object.fromEntries(
     Object.entries(parameters).filter(([name, value]) => {
+      // As of one that Azure keeps secret.
+      if (value === undefined || value === null) return false;
       const { defaultValue } = (ofName(declared, name) ?? {}) as { readonly defaultValue?: unknown };
       switch (name.toLowerCase()) {
         // The next version brings an image of its own.

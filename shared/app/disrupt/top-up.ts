@@ -33,7 +33,7 @@ export function affordable({ one, verdict }: JudgedBegun): JudgedBegun {
  */
 export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArray<JudgedBegun>): Promise<boolean> {
   await eachAlone(sets, 1, ({ one, verdict }) => forgetLost(ports, gathered, one, verdict));
-  const short = sets.find(({ verdict }) => verdict.kind === 'short');
+  const short = sets.find(({ one, verdict }) => verdict.kind === 'short' && mayBuy(ports, one));
   if (short?.verdict.kind !== 'short') return true;
   const { one, verdict } = short;
   const { plan, input } = verdict.shortage;
@@ -46,15 +46,38 @@ export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArra
   if (committed.kind === 'lost') return false;
   const { decision, state } = committed;
   const { missing } = await execute(ports, state, decision);
+  const bought = decision.claimNames.filter((name) => !missing.has(name));
+  await noteBought(ports, one, bought);
   ports.log('disruption-topped-up', {
     removal: one.decision,
     decision: decision.name,
     nodes: one.candidates.map(({ node }) => node.metadata.name).join(','),
-    replacements: decision.claimNames.filter((name) => !missing.has(name)).join(','),
+    replacements: bought.join(','),
     pods: plan.claims.reduce((count, { pods }) => count + pods.length, 0),
     why: verdict.why,
   });
   return true;
+}
+
+/** What is bought and vanishes each time, as when somebody deletes it, is not bought at each look. */
+const BOUGHT_EVERY_MS = 60_000;
+
+function mayBuy(ports: Ports, { decision }: Begun): boolean {
+  return ports.told.isNews(`top-up/${decision ?? ''}`, ports.now(), BOUGHT_EVERY_MS);
+}
+
+/**
+ * From here on it is waited for, counts as spent, and as failed where it does not join, like what was bought at first.
+ */
+async function noteBought(ports: Ports, one: Begun, bought: ReadonlyArray<string>): Promise<void> {
+  if (bought.length === 0) return;
+  await eachAlone(one.candidates, NODES_AT_ONCE, async (candidate) => {
+    await annotateClaim(ports, candidate.claim, (claim) => {
+      if (decisionOf(claim) !== removalOf(candidate)) return null;
+      const named = new Set([...replacementsOf(claim), ...bought]);
+      return { [annotation.replacedBy]: [...named].join(',') };
+    });
+  });
 }
 
 /**

@@ -239,18 +239,16 @@ export async function nominate(ports: Ports, nodeName: string, planned: Readonly
 
 /**
  * Revokes what `nominate` has said of those that still wait: the node is not opened after all, and pods that are
- * nominated are not planned for. `isOurs`: asked of each, where others may have nominated it.
+ * nominated are not planned for.
  */
 export async function nominateNoMore(
   ports: Ports,
   nodeName: string,
   planned: ReadonlyArray<PlannedPod>,
-  isOurs: (pod: NodePod) => boolean = () => true,
 ): Promise<void> {
   await eachAlone(planned, PODS_AT_ONCE, async (one) => {
     const pod = await ports.kubernetes.get('Pod', podKeyOf(one));
     if (pod === null || !isStillWaiting(pod, one) || pod.status?.nominatedNodeName !== nodeName) return;
-    if (!isOurs(pod)) return;
     const { uid, resourceVersion } = pod.metadata;
     const patch = { metadata: { uid, resourceVersion }, status: { nominatedNodeName: null } };
     await ports.kubernetes.patchStatus('Pod', podKeyOf(one), patch);

@@ -1,19 +1,18 @@
-import { taint } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { dedicationIn } from '../../kubernetes/dedicated-taint.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { conditionOf } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { SETTLING_MS } from '../gather/gather.ts';
-import { nominateNoMore, type PlannedPod } from '../gather/planned-pods.ts';
-import type { NodePod } from '../../ports/kubernetes.ts';
+import { plannedIn } from '../gather/heirs.ts';
+import { decisionOf, nominateNoMore, type PlannedPod } from '../gather/planned-pods.ts';
 import { eachAlone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 
 /** Nodes at once; each ends so many nominations at once itself. */
 const NODES_AT_ONCE = 4;
 
-/** The scheduler's own nominations are told from ours by reading the pod, and last as long as those it preempts. */
+/** The scheduler's own nominations are told from ours by the decision, and may last for long. */
 const ASKED_EVERY_MS = 60_000;
 
 /**
@@ -23,12 +22,14 @@ const ASKED_EVERY_MS = 60_000;
  */
 export async function endNominations(ports: Ports, snapshot: Snapshot): Promise<void> {
   const stale = staleNominations(ports, snapshot);
-  await eachAlone([...stale], NODES_AT_ONCE, ([node, pods]) => nominateNoMore(ports, node, pods, mayPass));
-}
-
-/** Who may pass none of our nodes was nominated by the scheduler. */
-function mayPass({ spec }: NodePod): boolean {
-  return spec.tolerations?.some(({ key }) => key === taint.dedicated.key) === true;
+  const claims = new Map(snapshot.nodeClaims.map((claim) => [nodeNameOf(claim), claim]));
+  await eachAlone([...stale], NODES_AT_ONCE, async ([node, pods]) => {
+    const claim = claims.get(node);
+    // Who was not planned for the node was nominated by the scheduler.
+    const planned = new Set(claim === undefined ? [] : plannedIn(await decisionOf(ports, claim)));
+    const ours = pods.filter(({ uid }) => planned.has(uid));
+    await nominateNoMore(ports, node, ours);
+  });
 }
 
 /** By node; those of the scheduler, which preempts others for a pod, are among them. */
@@ -40,10 +41,12 @@ function staleNominations(ports: Ports, snapshot: Snapshot): ReadonlyMap<string,
   if (nominated.length === 0) return new Map();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const settled = snapshot.nodeClaims.filter((claim) => isSettled(claim, nowMs)).map(nodeNameOf);
+  // Those that it preempts have their grace, and their room is meant for who is nominated.
+  const emptying = new Set(snapshot.pods.flatMap(({ nodeName, deleting }) => (deleting ? (nodeName ?? []) : [])));
   const open = new Set(settled.filter((name) => nodes.has(name) && dedicationIn(nodes.get(name) ?? null) === null));
   const stale = new Map<string, Array<PlannedPod>>();
   for (const { uid, name, shape, nominatedNodeName } of nominated) {
-    if (nominatedNodeName === null || !open.has(nominatedNodeName)) continue;
+    if (nominatedNodeName === null || !open.has(nominatedNodeName) || emptying.has(nominatedNodeName)) continue;
     if (!ports.told.isNews(`nominated/${uid}`, nowMs, ASKED_EVERY_MS)) continue;
     const namespace = snapshot.shapes[shape]?.namespace ?? 'default';
     stale.set(nominatedNodeName, [...(stale.get(nominatedNodeName) ?? []), { uid, name: `${namespace}/${name}` }]);

@@ -2,7 +2,7 @@ import { followAll } from '../../../shared/app/follow/follow-all.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { START, decisionOf, machine, since, smallCluster } from '../../kit/app/small-cluster.ts';
 
-const DECISION = '000000001-d';
+export const DECISION = '000000001-d';
 
 /** Labels of a claim, and of its node, of pool `general`. */
 export const labels = {

@@ -2,7 +2,7 @@ import { provision } from '../../../shared/app/provision/provision.ts';
 import { RetryableError, UnreadableError } from '../../../shared/ports/errors.ts';
 import { START, decisionOf, denying } from '../../kit/app/small-cluster.ts';
 import { offering, size, zones } from '../../kit/core/build.ts';
-import { addStarting, ready, used } from './begin.ts';
+import { addStarting, DECISION, ready, used } from './begin.ts';
 import type { Cases } from './play.ts';
 
 const MINUTE_MS = 60_000;
@@ -73,12 +73,9 @@ export const pods: Cases = {
   'Pod: was nominated to a node that is open and too small for it': {
     ending: 'it is planned for',
     begin: async () => {
-      const cluster = await used();
+      const cluster = await used({ annotations: { 'nodewright.dev/decision': DECISION } });
       cluster.keepNodes();
-      cluster.addOwnNode('c');
-      cluster.addPod('p', '1900m');
-      const tolerations = [{ key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule', operator: 'Equal' }];
-      cluster.server.patch('pods', 'default/p', { spec: { tolerations } }, 'object');
+      await cluster.ports.decisions.put(decisionOf(['c'], [cluster.addPod('p', '1900m')]));
       cluster.server.patch('pods', 'default/p', { status: { nominatedNodeName: 'aks-c' } }, 'status');
       return { cluster, isDone: () => cluster.others().length > 0 };
     },

@@ -32,7 +32,11 @@ export function createNodeClassFacts(
   return {
     subnet: (nodeClass) => readSubnet(clients, settings, nodeClass.spec.vnetSubnetID ?? settings.VNET_SUBNET_ID),
     deployment: () => judgeDeployment(clients, complete),
-    kubeletIdentity: async () => (await complete()).settings.KUBELET_IDENTITY_CLIENT_ID ?? null,
+    kubeletIdentity: async () => {
+      const { settings: known, problems } = await complete();
+      // What is wrong with one setting is said of the deployment; no node drifts for it.
+      return problems.length > 0 ? null : (known.KUBELET_IDENTITY_CLIENT_ID ?? null);
+    },
     maintenance: () => readMaintenance(clients, settings.MAINTENANCE_CONFIGURATION_ID),
     images: async (nodeClass, kubernetesVersion) => {
       const definitions = definitionsFor(nodeClass, kubernetesVersion);

@@ -1,6 +1,7 @@
 import { annotation, finalizer, label, taint } from '../../../contract/names.ts';
 import type { Node, NodeClaim, Taint } from '../../../kubernetes/manifest.ts';
 import { publish } from '../../tell/events.ts';
+import { alone } from '../../ports/in-parallel.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Draft, draftOf, noted } from '../../claims/draft.ts';
 import { isUsableAtOnce } from './initialize.ts';
@@ -39,12 +40,25 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
     return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };
   }
   await reportUntainted(ports, claim, node);
-  const admitted = await admit(ports, claim, node);
-  const draft = noted(ports, draftOf(claim), {
+  const joined = await noteJoined(ports, claim);
+  const admitted = await admit(ports, joined, node);
+  const draft = noted(ports, draftOf(joined), {
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
   });
   return { kind: 'registered', draft, ...admitted };
+}
+
+/**
+ * Who gave it up could not delete it, and it has joined after all: with the note nobody would use it. What is refused
+ * keeps no node from joining.
+ */
+async function noteJoined(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
+  const { name, annotations = {}, resourceVersion } = claim.metadata;
+  if (!(annotation.givenUp in annotations)) return claim;
+  const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: null } } };
+  const noted = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
+  return noted.kind === 'done' && noted.answer.kind === 'written' ? noted.answer.object : claim;
 }
 
 /**

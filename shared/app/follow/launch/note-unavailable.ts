@@ -21,14 +21,16 @@ export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<v
   if (decisionName === undefined || annotations[annotation.createdFor] === undefined) return;
   const decision = await knownDecision(ports, decisionName);
   if (decision?.claimNames.includes(name) !== true) return;
-  const noted = await eachAlone(decision.removal?.claims ?? [], WRITTEN_AT_ONCE, async (one) => {
+  const going = decision.removal?.claims ?? (await namedBy(ports, name));
+  const noted = await eachAlone(going, WRITTEN_AT_ONCE, async (one) => {
     const found = await ports.kubernetes.get('NodeClaim', { name: one.name, namespace: null });
     if (found === null || found.metadata.uid !== one.uid) return;
     await annotateClaim(ports, found, ({ metadata }) => {
-      const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',');
+      const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',').filter(Boolean);
       if (known.includes(name)) return null;
-      // Those of another decision say nothing any more.
-      const own = known.filter((other) => decision.claimNames.includes(other));
+      // Those of another removal say nothing any more.
+      const named = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',');
+      const own = known.filter((other) => decision.claimNames.includes(other) || named.includes(other));
       return { [annotation.replacementUnavailable]: [...own, name].join(',') };
     });
   });
@@ -36,4 +38,16 @@ export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<v
     if (one.kind !== 'failed') continue;
     ports.log('replacement-unavailable-not-noted', { ...claimFacts(claim), why: one.error.message });
   }
+}
+
+/** Who goes is on no record of a decision that bought more for a removal: the claims that name it. */
+async function namedBy(
+  ports: Ports,
+  name: string,
+): Promise<ReadonlyArray<{ readonly name: string; readonly uid: string }>> {
+  const claims = await ports.kubernetes.list('NodeClaim');
+  return claims.flatMap(({ metadata }) => {
+    const named = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',');
+    return named.includes(name) ? [{ name: metadata.name, uid: metadata.uid ?? '' }] : [];
+  });
 }

@@ -17,8 +17,18 @@ import { poolsFor, type Pools } from '../candidates/pools.ts';
 import { FORCED_REASONS } from '../plan/disruption-plan.ts';
 import { renderKept } from '../plan/render-kept.ts';
 import { judgedRemoval, type AuditedRemoval } from '../sound-disruption.ts';
-import { asMarked, candidatesOf, decisionOf, lostOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
-import { shortageOf, type Shortage } from './shortage.ts';
+import {
+  asMarked,
+  begunIn,
+  candidatesOf,
+  cordoned,
+  decisionOf,
+  lostOf,
+  withoutMarks,
+  type Begun,
+  type Candidate,
+} from './begun.ts';
+import { type Short, type Shortage, shortageOf } from './shortage.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so
@@ -226,6 +236,26 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   return { kind: 'take-back', why: 'its removal breaks a rule of the audit' };
 }
 
+/**
+ * What is to be bought for the set. Where it is short beside pods that wait, or beside other sets, these are looked at
+ * as staying where they are: else two sets that are short would wait for each other.
+ */
+function shortageIn(one: Begun, look: SecondLook, short: Short): Shortage | 'others-first' | null {
+  const { provisioning } = look.input;
+  const found = shortageOf(one, short, provisioning);
+  if (found !== 'others-first' && found !== null) return found;
+  const own = new Set(one.candidates.map(({ node }) => node.metadata.name));
+  const marked = begunIn(provisioning.cluster).flatMap(({ candidates }) => candidates);
+  const others = marked.filter(({ node }) => !own.has(node.metadata.name));
+  if (others.length === 0) return found;
+  const names = new Set(others.flatMap(({ node, claim }) => [node.metadata.name, claim.metadata.name]));
+  const { cluster } = provisioning;
+  const staying = { ...provisioning, cluster: { ...cluster, nodes: cordoned(cluster.nodes, names) } };
+  const leaving = leavingNames(cluster).filter((name) => !names.has(name));
+  const input = withoutLeaving(staying, leaving, look.now);
+  return shortageOf(one, { ...short, input, plan: look.planFor(input) }, provisioning);
+}
+
 /** What places are judged by: the nodes that may go, and the plan for their pods, with what was planned for. */
 interface Places extends Come {
   readonly nodes: ReadonlyArray<JudgedNode>;
@@ -237,9 +267,11 @@ interface Places extends Come {
 /** What becomes of the nodes where not each of their pods has a place that is ready; null where each has. */
 function judgePlaces(
   one: Begun,
-  { input: { provisioning }, now }: SecondLook,
+  look: SecondLook,
   { nodes, isForced, asked, plan, failed, mayBuy }: Places,
 ): BegunVerdict | null {
+  const { now } = look;
+  const { provisioning } = look.input;
   const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
   const { left, claims, homes } = homesOf(plan, uids);
   const [first] = left;
@@ -254,7 +286,7 @@ function judgePlaces(
   if (claims.length > 0) {
     const because = nodesOf(claims.flatMap(({ pods }) => pods));
     const why = failed > 0 ? whyFailed(one, failed) : 'its pods would need one more new node';
-    const shortage = mayBuy ? shortageOf(one, { plan, input: asked, uids, isForced }, provisioning) : null;
+    const shortage = mayBuy ? shortageIn(one, look, { plan, input: asked, uids, isForced }) : null;
     if (shortage === null) return { kind: 'take-back', why, failed, because };
     if (shortage === 'others-first') return { kind: 'wait', for: 'nodes for pods that wait' };
     return { kind: 'short', shortage, why, failed, because };

@@ -602,7 +602,7 @@ describe('a node that holds too little', () => {
     const annotations = server.get('nodeclaims', more)?.metadata.annotations ?? {};
     expect(annotations['nodewright.dev/created-for']).toBe('Underutilized');
     // Not once more while it starts, neither by disruption nor for pods that wait.
-    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes to start' });
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
     await provision(ports, { mayList: true });
     expect(names()).toHaveLength(3);
     server.remove('nodeclaims', more);

@@ -143,3 +143,21 @@ test.each([
 ])('a connection string is read in whatever spelling: %s', (connectionString) => {
   expect(() => clients.push(createBlobClient({ kind: 'connectionString', connectionString }))).not.toThrow();
 });
+
+test('an endpoint that ends in two slashes sends the signature to no other host', async () => {
+  const connectionString = 'BlobEndpoint=http://127.0.0.1:1//;SharedAccessSignature=sv=1&sig=s';
+  const client = createBlobClient({ kind: 'connectionString', connectionString });
+  // The path's first part becomes the host: nothing listens there.
+  const error = await client.request('GET', '/127.0.0.2:2/b', {}, new Uint8Array()).catch((one: unknown) => one);
+  client.close();
+  expect(error).toMatchObject({ address: '127.0.0.1' });
+});
+
+test('a plus sign of a signature is sent escaped', async () => {
+  const { client, asked } = await serving(undefined, (endpoint) => ({
+    kind: 'connectionString',
+    connectionString: `BlobEndpoint=${endpoint};SharedAccessSignature=sig=a+b=`,
+  }));
+  await client.request('GET', '/c/b', {}, none);
+  expect(asked[0]?.url).toBe('/c/b?sig=a%2Bb=');
+});
