@@ -57,8 +57,8 @@ async function noteJoined(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
   const { name, annotations = {}, resourceVersion } = claim.metadata;
   if (!(annotation.givenUp in annotations)) return claim;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: null } } };
-  const noted = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
-  return noted.kind === 'done' && noted.answer.kind === 'written' ? noted.answer.object : claim;
+  const answered = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
+  return answered.kind === 'done' && answered.answer.kind === 'written' ? answered.answer.object : claim;
 }
 
 /**
