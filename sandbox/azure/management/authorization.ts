@@ -103,7 +103,7 @@ function routesAt(management: Management, at: string, scopeOf: ScopeOf): Readonl
 }
 
 function assign(
-  { roleAssignments }: Management,
+  { identities, roleAssignments }: Management,
   { body }: ArmRequest,
   { scope, parameters: { assignment = '' } }: { readonly scope: string; readonly parameters: Parameters },
 ): ArmResponse {
@@ -115,6 +115,12 @@ function assign(
     principalId: textAt(kept, 'principalId') ?? '',
     roleDefinitionId: textAt(kept, 'roleDefinitionId') ?? '',
   };
+  // As recorded of Azure. az takes what it cannot look up for an object id.
+  const known = [DEPLOYER, ...[...identities.values()].map(({ principalId }) => principalId)];
+  if (!known.includes(made.principalId)) {
+    const message = `Principal ${made.principalId.replaceAll('-', '')} does not exist in the directory. Check that you have the correct principal ID.`;
+    throw new ArmError(400, { code: 'PrincipalNotFound', message });
+  }
   const isThere = [...roleAssignments.values()].some(
     (one) =>
       one.id.toLowerCase() !== id.toLowerCase() &&

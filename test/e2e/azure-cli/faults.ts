@@ -38,7 +38,10 @@ const REFUSALS: Readonly<Record<string, { readonly status: number; readonly code
 
 /** Whether what was said tells of the fault. What az itself has kept to itself, the command says that it has. */
 export function isTold(said: string, { place, kind }: Pick<FaultCase, 'place' | 'kind'>): boolean {
-  return TOLD[kind].test(said) || (/^\/[^/]+\.azurecr\.io\//.test(place) && said.includes('az does not say why'));
+  if (TOLD[kind].test(said)) return true;
+  // Whom az cannot look up it takes for an object id, which Azure does not know.
+  if (/^\/graph\.microsoft\.com\//.test(place)) return said.includes('PrincipalNotFound');
+  return /^\/[^/]+\.azurecr\.io\//.test(place) && said.includes('az does not say why');
 }
 
 /** What of the fault has to be told, whatever az makes of it. */
