@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<string, { readonly status: number; readonly code
 export function isTold(said: string, { place, kind }: Pick<FaultCase, 'place' | 'kind'>): boolean {
   if (TOLD[kind].test(said)) return true;
   // Whom az cannot look up it takes for an object id, which Azure does not know.
-  if (/^\/graph\.microsoft\.com\//.test(place)) return said.includes('PrincipalNotFound');
+  if (place.startsWith('/graph.microsoft.com/')) return said.includes('PrincipalNotFound');
   return /^\/[^/]+\.azurecr\.io\//.test(place) && said.includes('az does not say why');
 }
 
