@@ -11,8 +11,8 @@ const command = join(resolve(import.meta.dirname, '../../..'), 'cli/bin.js');
 
 /**
  * How many are drawn, over all commands: each takes a core for one minute or two, and CI has two for all that it runs.
- * `AZURE_CLI_FAULTS=all` tries all of them, in some hours, a number so many, and `12 of uninstall` so many of a command;
- * anything else is a pattern of lines of the report, and tries those. `FAST_CHECK_SEED` draws others.
+ * `AZURE_CLI_FAULTS=all` tries all of them, in some hours, a number so many, and `12 of uninstall` so many of a
+ * command; anything else is a pattern of lines of the report, and tries those. `FAST_CHECK_SEED` draws others.
  */
 const WANTED = process.env['AZURE_CLI_FAULTS'] ?? '2';
 const SEED = process.env['FAST_CHECK_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
