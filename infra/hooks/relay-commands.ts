@@ -173,7 +173,8 @@ function without(
   return Object.fromEntries(rest);
 }
 
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+/** A mapping of JSON or YAML, and no list. */
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

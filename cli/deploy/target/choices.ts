@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ask } from '../../../infra/hooks/az.ts';
 import { explainRefusal } from '../../../infra/hooks/explain-refusal.ts';
+import { isMapping } from '../../../infra/hooks/relay-commands.ts';
 import { sayItHere } from '../say-it-here.ts';
 import { Stopped } from '../stopped.ts';
 import type { DeploymentRecord } from './deployment-record.ts';
@@ -126,13 +127,9 @@ export function keptParameters(
     const named = ofName(known, name) as { readonly value: unknown } | undefined;
     if (named === undefined) return [[name, value]];
     const [now, before] = [named.value, value];
-    if (!isPlain(now) || !isPlain(before)) return [];
+    if (!isMapping(now) || !isMapping(before)) return [];
     const rest = Object.entries(before).filter(([inner]) => ofName(now, inner) === undefined);
     return rest.length === 0 ? [] : [[name, Object.fromEntries(rest)]];
   });
   return Object.fromEntries(kept);
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

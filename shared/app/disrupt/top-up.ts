@@ -29,34 +29,34 @@ export function affordable({ one, verdict }: JudgedBegun): JudgedBegun {
 /**
  * Buys new nodes for the pods of one set that have no room any more, so that it goes on: what has come for its other
  * pods would be of no use otherwise. Of several sets the others have their turn at the next looks, on the cluster as it
- * is then. False where somebody else has decided first.
+ * is then.
  */
-export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArray<JudgedBegun>): Promise<boolean> {
+export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArray<JudgedBegun>): Promise<void> {
   await eachAlone(sets, 1, ({ one, verdict }) => forgetLost(ports, gathered, one, verdict));
   const short = sets.find(({ one, verdict }) => verdict.kind === 'short' && mayBuy(ports, one));
-  if (short?.verdict.kind !== 'short') return true;
+  if (short?.verdict.kind !== 'short') return;
   const { one, verdict } = short;
   const { plan, input } = verdict.shortage;
   const [first] = one.candidates;
-  const reason = first === undefined ? undefined : reasonOf(first.claim);
-  const nodes = one.candidates.map(({ node }) => node.metadata.name).join(', ');
-  const committed = await commitPlan(ports, { ...gathered, input }, plan, `${reason ?? ''}, room for: ${nodes}`, {
-    createdFor: reason ?? '',
-  });
-  if (committed.kind === 'lost') return false;
+  const createdFor = (first === undefined ? undefined : reasonOf(first.claim)) ?? '';
+  const nodes = one.candidates.map(({ node }) => node.metadata.name);
+  const cause = `${createdFor}, room for: ${nodes.join(', ')}`;
+  const committed = await commitPlan(ports, { ...gathered, input }, plan, cause, { createdFor });
+  // Somebody else has decided first.
+  if (committed.kind === 'lost') return;
   const { decision, state } = committed;
   const { missing } = await execute(ports, state, decision);
   const bought = decision.claimNames.filter((name) => !missing.has(name));
-  await noteBought(ports, one, bought);
+  // From here on it is waited for, counts as spent, and as failed where it does not join.
+  await nameReplacements(ports, one, (named) => [...new Set([...named, ...bought])]);
   ports.log('disruption-topped-up', {
     removal: one.decision,
     decision: decision.name,
-    nodes: one.candidates.map(({ node }) => node.metadata.name).join(','),
+    nodes: nodes.join(','),
     replacements: bought.join(','),
     pods: plan.claims.reduce((count, { pods }) => count + pods.length, 0),
     why: verdict.why,
   });
-  return true;
 }
 
 /** What is bought and vanishes each time, as when somebody deletes it, is not bought at each look. */
@@ -67,32 +67,26 @@ function mayBuy(ports: Ports, { decision }: Begun): boolean {
 }
 
 /**
- * From here on it is waited for, counts as spent, and as failed where it does not join, like what was bought at first.
- */
-async function noteBought(ports: Ports, one: Begun, bought: ReadonlyArray<string>): Promise<void> {
-  if (bought.length === 0) return;
-  await eachAlone(one.candidates, NODES_AT_ONCE, async (candidate) => {
-    await annotateClaim(ports, candidate.claim, (claim) => {
-      if (decisionOf(claim) !== removalOf(candidate)) return null;
-      const named = new Set([...replacementsOf(claim), ...bought]);
-      return { [annotation.replacedBy]: [...named].join(',') };
-    });
-  });
-}
-
-/**
  * A set that is not given up for a replacement that is lost waits for the others: once that claim is gone, nobody could
  * tell why.
  */
 async function forgetLost(ports: Ports, { snapshot }: Gathered, one: Begun, { kind }: BegunVerdict): Promise<void> {
   const lost = new Set(kind === 'short' || kind === 'wait' ? lostOf(one, snapshot) : []);
-  if (lost.size === 0) return;
-  await eachAlone(one.candidates, NODES_AT_ONCE, async (candidate) => {
+  if (lost.size > 0) await nameReplacements(ports, one, (named) => named.filter((name) => !lost.has(name)));
+}
+
+/** Says on the claims of the set what comes in their place, given what they say now; nothing where that is the same. */
+async function nameReplacements(
+  ports: Ports,
+  { candidates }: Begun,
+  namesFrom: (named: ReadonlyArray<string>) => ReadonlyArray<string>,
+): Promise<void> {
+  await eachAlone(candidates, NODES_AT_ONCE, async (candidate) => {
     await annotateClaim(ports, candidate.claim, (claim) => {
       const named = replacementsOf(claim);
-      const kept = named.filter((name) => !lost.has(name));
-      if (decisionOf(claim) !== removalOf(candidate) || kept.length === named.length) return null;
-      return { [annotation.replacedBy]: kept.length === 0 ? null : kept.join(',') };
+      const names = namesFrom(named);
+      if (decisionOf(claim) !== removalOf(candidate) || names.length === named.length) return null;
+      return { [annotation.replacedBy]: names.length === 0 ? null : names.join(',') };
     });
   });
 }

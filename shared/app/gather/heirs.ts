@@ -1,6 +1,7 @@
 import { digest } from '../../contract/digest.ts';
 import type { Snapshot, SnapshotPod } from '../../contract/snapshot/parse.ts';
 import type { Decision, Mover } from '../../ports/store.ts';
+import { podName } from '../../core/model/pod-name.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { PlannedPod } from './planned-pods.ts';
@@ -79,8 +80,7 @@ export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Pr
       continue;
     }
     taken.add(heir.uid);
-    const { namespace = 'default' } = shapes[heir.shape] ?? {};
-    if (heir.nodeName === null) waiting.push({ name: `${namespace}/${heir.name}`, uid: heir.uid });
+    if (heir.nodeName === null) waiting.push({ name: podName(snapshot, heir), uid: heir.uid });
   }
   return { waiting, awaited: staying + unborn, unborn };
 }
@@ -107,14 +107,15 @@ export function matesOf(
     ),
   );
   const places = [...staying];
-  return pods.flatMap(({ uid, name, nodeName, deleting, shape: index }): ReadonlyArray<PlannedPod> => {
+  return pods.flatMap((pod): ReadonlyArray<PlannedPod> => {
+    const { uid, nodeName, deleting } = pod;
     if (nodeName !== null || deleting || !elsewhere.has(uid)) return [];
-    const shape = shapes[index];
+    const shape = shapes[pod.shape];
     const digestOf = shapeDigest(shape);
     const place = places.findIndex((mover) => mover.owner === shape?.owner?.uid && mover.shape === digestOf);
     if (place < 0) return [];
     places.splice(place, 1);
-    return [{ name: `${shape?.namespace ?? 'default'}/${name}`, uid }];
+    return [{ name: podName({ shapes }, pod), uid }];
   });
 }
 

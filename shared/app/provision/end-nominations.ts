@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { dedicationIn } from '../../kubernetes/dedicated-taint.ts';
+import { podName } from '../../core/model/pod-name.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { conditionOf } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
@@ -45,11 +46,12 @@ function staleNominations(ports: Ports, snapshot: Snapshot): ReadonlyMap<string,
   const emptying = new Set(snapshot.pods.flatMap(({ nodeName, deleting }) => (deleting ? (nodeName ?? []) : [])));
   const open = new Set(settled.filter((name) => nodes.has(name) && dedicationIn(nodes.get(name) ?? null) === null));
   const stale = new Map<string, Array<PlannedPod>>();
-  for (const { uid, name, shape, nominatedNodeName } of nominated) {
+  for (const pod of nominated) {
+    const { uid, nominatedNodeName } = pod;
     if (nominatedNodeName === null || !open.has(nominatedNodeName) || emptying.has(nominatedNodeName)) continue;
     if (!ports.told.isNews(`nominated/${uid}`, nowMs, ASKED_EVERY_MS)) continue;
-    const namespace = snapshot.shapes[shape]?.namespace ?? 'default';
-    stale.set(nominatedNodeName, [...(stale.get(nominatedNodeName) ?? []), { uid, name: `${namespace}/${name}` }]);
+    const own = stale.get(nominatedNodeName) ?? [];
+    stale.set(nominatedNodeName, [...own, { uid, name: podName(snapshot, pod) }]);
   }
   return stale;
 }

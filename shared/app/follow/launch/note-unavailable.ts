@@ -1,4 +1,5 @@
 import { annotation } from '../../../contract/names.ts';
+import { replacementsOf } from '../../../core/disruption/second-look/begun.ts';
 import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import { annotateClaim } from '../../claims/annotate-claim.ts';
 import { claimFacts } from '../../facts/claim-facts.ts';
@@ -25,11 +26,12 @@ export async function noteUnavailable(ports: Ports, claim: NodeClaim): Promise<v
   const noted = await eachAlone(going, WRITTEN_AT_ONCE, async (one) => {
     const found = await ports.kubernetes.get('NodeClaim', { name: one.name, namespace: null });
     if (found === null || found.metadata.uid !== one.uid) return;
-    await annotateClaim(ports, found, ({ metadata }) => {
+    await annotateClaim(ports, found, (read) => {
+      const { metadata } = read;
       const known = (metadata.annotations?.[annotation.replacementUnavailable] ?? '').split(',').filter(Boolean);
       if (known.includes(name)) return null;
       // Those of another removal say nothing any more.
-      const named = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',');
+      const named = replacementsOf(read);
       const own = known.filter((other) => decision.claimNames.includes(other) || named.includes(other));
       return { [annotation.replacementUnavailable]: [...own, name].join(',') };
     });
@@ -46,8 +48,7 @@ async function namedBy(
   name: string,
 ): Promise<ReadonlyArray<{ readonly name: string; readonly uid: string }>> {
   const claims = await ports.kubernetes.list('NodeClaim');
-  return claims.flatMap(({ metadata }) => {
-    const named = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',');
-    return named.includes(name) ? [{ name: metadata.name, uid: metadata.uid ?? '' }] : [];
-  });
+  return claims
+    .filter((claim) => replacementsOf(claim).includes(name))
+    .map(({ metadata }) => ({ name: metadata.name, uid: metadata.uid ?? '' }));
 }

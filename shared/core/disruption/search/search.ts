@@ -90,22 +90,20 @@ function improveCheaply(trail: Trail, means: Means): void {
   const allowed = arena.work.left;
   if (allowed <= 0) return;
   const costs = arena.slots.map(({ disruptionCost }) => disruptionCost);
-  settleCosts(trail, ({ index, disruptionCost }) => COUNTS_AT_FIRST * (costs[index] ?? disruptionCost));
+  countMovesAs(trail, costs, COUNTS_AT_FIRST);
   takeSimply(trail, means);
   arena.work.left = WORK_AT_FIRST * allowed;
   improve(trail, means);
   arena.work.left += (1 - WORK_AT_FIRST) * allowed;
-  // New nodes have come since, which have none.
-  settleCosts(trail, ({ index, disruptionCost }) => costs[index] ?? disruptionCost);
+  countMovesAs(trail, costs, 1);
 }
 
-/** Gives every slot another disruption cost, and counts those that are gone with it. */
-function settleCosts(trail: Trail, costFor: (slot: Slot) => number): void {
-  for (const slot of trail.arena.slots) {
-    const cost = costFor(slot);
-    if (slot.state === 'gone') trail.costChange += cost - slot.disruptionCost;
-    setDisruptionCost(slot, cost);
+/** Gives every slot that share of its cost in `costs`, and counts those that are gone with it. New nodes have none. */
+function countMovesAs(trail: Trail, costs: ReadonlyArray<number>, share: number): void {
+  for (const { state, index, disruptionCost } of trail.arena.slots) {
+    if (state === 'gone') trail.costChange += share * (costs[index] ?? 0) - disruptionCost;
   }
+  discountCosts(trail.arena, costs, () => share);
 }
 
 function costOf({ slots }: Arena): number {
