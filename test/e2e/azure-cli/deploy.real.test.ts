@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeAppZip } from '../../kit/azure-cli/app-zip.ts';
 import { type OpenAzure, openAzure } from '../../kit/azure-cli/open-azure.ts';
 import { titleOf, tools } from '../../kit/azure-cli/tell.ts';
-import { stateOf } from './state.ts';
+import { stateOf, writesSince } from './state.ts';
 
 const command = join(resolve(import.meta.dirname, '../../..'), 'cli/bin.js');
 
@@ -40,12 +40,7 @@ describe.skipIf(tools === null)(titleOf('nodewright, through the real az to a do
     expect(out).toContain('Nothing was changed.');
     expect(code).toBe(0);
     expect(stateOf(opened)).toEqual(before);
-    const writes = opened
-      .requests()
-      .slice(asked)
-      .filter(({ host, method }) => host === 'management.azure.com' && method !== 'GET')
-      .map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').replace(/.*\//, '')}`);
-    expect(writes).toEqual(['POST whatIf']);
+    expect(writesSince(opened, asked)).toEqual(['POST whatIf']);
   });
 
   test('a cluster as `az aks create` makes it takes one command, and two questions', async () => {

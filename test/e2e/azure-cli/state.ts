@@ -69,3 +69,12 @@ export function restore({ azure: { management } }: OpenAzure, kept: Kept): void 
   cloud.clusterProperties = kept.cluster;
   Object.assign(inCluster, kept.inCluster);
 }
+
+/** What has been asked of Resource Manager, after so many requests, that is no GET: `POST whatIf`. */
+export function writesSince(opened: OpenAzure, asked: number): ReadonlyArray<string> {
+  return opened
+    .requests()
+    .slice(asked)
+    .filter(({ host, method }) => host === 'management.azure.com' && method !== 'GET')
+    .map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').replace(/.*\//, '')}`);
+}

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeAppZip } from '../../kit/azure-cli/app-zip.ts';
 import { type OpenAzure, openAzure } from '../../kit/azure-cli/open-azure.ts';
 import { titleOf, tools } from '../../kit/azure-cli/tell.ts';
-import { stateOf } from './state.ts';
+import { stateOf, writesSince } from './state.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const command = join(root, 'cli/bin.js');
@@ -80,13 +80,10 @@ describe.skipIf(tools === null)(
       expect(out).toContain('Nothing was changed.');
       expect(code).toBe(0);
       expect(stateOf(opened)).toEqual(before);
-      const writes = opened
-        .requests()
-        .slice(asked)
-        .filter(({ host, method }) => host === 'management.azure.com' && method !== 'GET')
-        .map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').replace(/.*\//, '')}`);
       // Each of these asks; the command in the cluster reads there.
-      expect(new Set(writes)).toEqual(new Set(['POST exportTemplate', 'POST whatIf', 'POST runCommand']));
+      expect(new Set(writesSince(opened, asked))).toEqual(
+        new Set(['POST exportTemplate', 'POST whatIf', 'POST runCommand']),
+      );
     });
 
     test('it brings code, image and defaults of its version, and keeps what was chosen', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPool, createSet, driftPool, quiet, scale } from '../../simulation/course/quiet.ts';
+import { driftPool, fullBeside, quiet } from '../../simulation/course/quiet.ts';
 
 /**
  * Five pods of one ReplicaSet are on a node that drifts. One of them has room on a node of another pool, four are to
@@ -8,9 +8,6 @@ import { createPool, createSet, driftPool, quiet, scale } from '../../simulation
  */
 
 const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const sized = (name: string) => [{ key: 'node.kubernetes.io/instance-type', operator: 'In', values: [name] }];
-const spec = { containers: [{ name: 'main', resources: { requests: { cpu: '750m', memory: '64Mi' } } }] };
 
 /**
  * Seconds from when the replacement is in use until the node that has drifted is deleted. `other`: what the other pool
@@ -19,15 +16,7 @@ const spec = { containers: [{ name: 'main', resources: { requests: { cpu: '750m'
 async function waited(other: string): Promise<number> {
   const simulation = quiet('own-replacement-1');
   const { server, timeline } = simulation;
-  createPool(simulation, other, { requirements: sized('Standard_D8s_v5'), weight: 20, limits: { cpu: '8' } });
-  createSet(simulation, 'g', 9, spec);
-  createSet(simulation, 'f', 1, spec);
-  await simulation.pass(3 * MINUTE);
-  createPool(simulation, 'y', { requirements: sized('Standard_D4s_v5') });
-  createSet(simulation, 'h', 5, spec);
-  await simulation.pass(3 * MINUTE);
-  scale(simulation, 'f', 0);
-  await simulation.pass(MINUTE);
+  await fullBeside(simulation, other, { staying: 9, left: 1 });
   const ofPool = () =>
     server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'y');
   const [old, ...others] = ofPool();

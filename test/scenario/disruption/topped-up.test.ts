@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPool, createSet, driftPool, quiet, scale } from '../../simulation/course/quiet.ts';
+import { createSet, driftPool, fullBeside, quiet, sized, threeQuarters } from '../../simulation/course/quiet.ts';
 import type { Simulation } from '../../simulation/course/simulation.ts';
 
 /**
@@ -9,10 +9,6 @@ import type { Simulation } from '../../simulation/course/simulation.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const sized = (...names: ReadonlyArray<string>) => [
-  { key: 'node.kubernetes.io/instance-type', operator: 'In', values: names },
-];
-const spec = { containers: [{ name: 'main', resources: { requests: { cpu: '750m', memory: '64Mi' } } }] };
 
 interface Begun {
   readonly simulation: Simulation;
@@ -24,15 +20,7 @@ interface Begun {
 async function begun(): Promise<Begun> {
   const simulation = quiet('topped-up');
   const { server } = simulation;
-  createPool(simulation, 'z', { requirements: sized('Standard_D8s_v5'), weight: 20, limits: { cpu: '8' } });
-  createSet(simulation, 'g', 7, spec);
-  createSet(simulation, 'f', 3, spec);
-  await simulation.pass(3 * MINUTE);
-  createPool(simulation, 'y', { requirements: sized('Standard_D4s_v5') });
-  createSet(simulation, 'h', 5, spec);
-  await simulation.pass(3 * MINUTE);
-  scale(simulation, 'f', 0);
-  await simulation.pass(MINUTE);
+  await fullBeside(simulation, 'z', { staying: 7, left: 3 });
   const [old = '', ...others] = ofPool(simulation);
   expect(others).toEqual([]);
   const requirements = [
@@ -70,7 +58,7 @@ function waitingPods({ server }: Simulation): number {
 
 test('what others take of their room meanwhile is bought, and the node goes', async () => {
   const { simulation, old, replacement } = await begun();
-  createSet(simulation, 'k', 3, spec);
+  createSet(simulation, 'k', 3, threeQuarters);
   await simulation.pass(6 * MINUTE);
   const claims = ofPool(simulation);
   expect([takenBack(simulation), claims.includes(old), claims.includes(replacement)]).toEqual([[], false, true]);

@@ -66,3 +66,35 @@ export function scale({ server }: Simulation, name: string, replicas: number): v
 export function driftPool({ server }: Simulation, name: string): void {
   server.patch('nodepools', name, { spec: { template: { metadata: { labels: { team: 'a' } } } } }, 'object');
 }
+
+const MINUTE = 60_000;
+
+/** What a pod of `fullBeside` is. */
+export const threeQuarters: Fields = {
+  containers: [{ name: 'main', resources: { requests: { cpu: '750m', memory: '64Mi' } } }],
+};
+
+/** That a pool has only these sizes. */
+export const sized = (...names: ReadonlyArray<string>): ReadonlyArray<Fields> => [
+  { key: 'node.kubernetes.io/instance-type', operator: 'In', values: names },
+];
+
+/**
+ * Five pods of one ReplicaSet fill a node of the pool `y`. Beside it the one large node of the pool `other` has
+ * `staying` pods, and room for as many as have `left` it.
+ */
+export async function fullBeside(
+  simulation: Simulation,
+  other: string,
+  { staying, left }: { readonly staying: number; readonly left: number },
+): Promise<void> {
+  createPool(simulation, other, { requirements: sized('Standard_D8s_v5'), weight: 20, limits: { cpu: '8' } });
+  createSet(simulation, 'g', staying, threeQuarters);
+  createSet(simulation, 'f', left, threeQuarters);
+  await simulation.pass(3 * MINUTE);
+  createPool(simulation, 'y', { requirements: sized('Standard_D4s_v5') });
+  createSet(simulation, 'h', 5, threeQuarters);
+  await simulation.pass(3 * MINUTE);
+  scale(simulation, 'f', 0);
+  await simulation.pass(MINUTE);
+}
