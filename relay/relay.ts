@@ -31,6 +31,8 @@ export interface RelayConfig {
   readonly buffers: boolean;
   /** `<pod>_<id>`, different for every process. */
   readonly identity: string;
+  /** The pod this runs in; null: not known. */
+  readonly pod: string | null;
   /** The namespace of the Lease. */
   readonly namespace: string;
   readonly kubernetes: KubeConnection;
@@ -123,12 +125,13 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
     onState: reconsider,
     timing: timing.feed,
   });
-  const { namespace, identity } = config;
+  const { namespace, identity, pod } = config;
   election = new Election({
     client,
     namespace,
     name: relayLease,
     identity,
+    pod,
     timing: timing.lease,
     log,
     onChange: reconsider,

@@ -39,6 +39,7 @@ export function parseSettings(env: Environment, hostName: string): Omit<RelayCon
     cluster: clusterOf(env),
     buffers: readFeatureGates(env['FEATURE_GATES'] ?? '').CapacityBuffer,
     identity: `${env['POD_NAME'] || hostName}_${randomUUID()}`,
+    pod: env['POD_NAME'] || null,
     namespace: namespaceOf(env),
     kubernetes: env['KUBECONFIG'] ? kubeconfigConnection(env['KUBECONFIG']) : inClusterConnection(env),
     serviceBus: serviceBusOf(env),

@@ -19,6 +19,8 @@ export interface ElectionOptions {
   readonly namespace: string;
   readonly name: string;
   readonly identity: string;
+  /** The pod this runs in, which begins the identity of each of its processes; null: not known. */
+  readonly pod: string | null;
   readonly timing: LeaseTiming;
   readonly log: Log;
   /** Called when the term we lead in begins or ends. */
@@ -58,6 +60,7 @@ export class Election {
   /** What was last seen of another's lease and when, by our own clock: clocks of machines differ. */
   #observed = { text: '', atMs: 0 };
   #known: Lease | null = null;
+  #isFirstLook = true;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(options: ElectionOptions) {
@@ -119,7 +122,9 @@ export class Election {
   async #attempt(): Promise<void> {
     const startedAtMs = performance.now();
     const lease = this.#known ?? (await this.#read());
-    if (lease !== null && !this.#mayTake(lease, startedAtMs)) {
+    const isFree = lease === null || this.#mayTake(lease, startedAtMs);
+    this.#isFirstLook = false;
+    if (!isFree) {
       this.#known = null;
       this.#lead(null);
       return;
@@ -131,10 +136,20 @@ export class Election {
 
   #mayTake({ spec }: Lease, nowMs: number): boolean {
     const holder = spec.holderIdentity ?? '';
-    if (holder === '' || holder === this.#options.identity) return true;
+    if (holder === '' || holder === this.#options.identity || this.#isFromBefore(holder)) return true;
     const text = JSON.stringify(spec);
     if (text !== this.#observed.text) this.#observed = { text, atMs: nowMs };
     return nowMs - this.#observed.atMs > (spec.leaseDurationSeconds ?? 0) * 1_000;
+  }
+
+  /**
+   * Is it a process that ran in this pod before? The kubelet starts a container again once it has ended, so nobody holds
+   * that lease, and nothing would be forwarded until it runs out. Only as we start: two that are called alike by mistake
+   * would take it from each other for ever.
+   */
+  #isFromBefore(holder: string): boolean {
+    const { pod } = this.#options;
+    return this.#isFirstLook && pod !== null && holder.startsWith(`${pod}_`);
   }
 
   /** The lease as we want it: renewed in our term, or taken in the next. */

@@ -116,7 +116,8 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
  * refused, or fails, keeps nothing from going.
  */
 async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Promise<NodeClaim> {
-  const { name, resourceVersion } = claim.metadata;
+  const { name, annotations = {}, resourceVersion } = claim.metadata;
+  if (annotations[annotation.givenUp] === reason) return claim;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: reason } } };
   const noted = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
   if (noted.kind === 'failed') return claim;

@@ -33,7 +33,7 @@ export function affordable({ one, verdict }: JudgedBegun): JudgedBegun {
  */
 export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArray<JudgedBegun>): Promise<void> {
   await eachAlone(sets, 1, ({ one, verdict }) => forgetLost(ports, gathered, one, verdict));
-  const short = sets.find(({ one, verdict }) => verdict.kind === 'short' && mayBuy(ports, one));
+  const short = sets.find(({ one, verdict }) => verdict.kind === 'short' && !hasBought(ports, one));
   if (short?.verdict.kind !== 'short') return;
   const { one, verdict } = short;
   const { plan, input } = verdict.shortage;
@@ -45,6 +45,7 @@ export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArra
   // Somebody else has decided first.
   if (committed.kind === 'lost') return;
   const { decision, state } = committed;
+  ports.told.isNews(boughtKey(one), ports.now(), BOUGHT_EVERY_MS);
   const { missing } = await execute(ports, state, decision);
   const bought = decision.claimNames.filter((name) => !missing.has(name));
   // From here on it is waited for, counts as spent, and as failed where it does not join.
@@ -62,8 +63,12 @@ export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArra
 /** What is bought and vanishes each time, as when somebody deletes it, is not bought at each look. */
 const BOUGHT_EVERY_MS = 60_000;
 
-function mayBuy(ports: Ports, { decision }: Begun): boolean {
-  return ports.told.isNews(`top-up/${decision ?? ''}`, ports.now(), BOUGHT_EVERY_MS);
+function hasBought({ told, now }: Ports, one: Begun): boolean {
+  return told.isKnown(boughtKey(one), now());
+}
+
+function boughtKey({ decision }: Begun): string {
+  return `top-up/${decision ?? ''}`;
 }
 
 /**

@@ -78,6 +78,7 @@ export async function openRig(kubeconfig: string, storage: StorageAccount): Prom
         cluster,
         buffers: false,
         identity: `relay_${relays.length}`,
+        pod: null,
         namespace: 'kube-system',
         kubernetes: kubeconfigConnection(kubeconfigPath),
         serviceBus: { kind: 'connectionString', connectionString: broker.connectionString },

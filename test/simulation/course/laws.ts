@@ -344,7 +344,8 @@ export class Laws {
 
   /**
    * One that has not come. Of nodes that must go together those go that need none which has failed, or is not waited
-   * for any more, once the others have come.
+   * for any more, once the others have come. One that was made and has been lost since is waited for by nobody: what its
+   * pods lack is bought anew.
    */
   #lateReplacement({ metadata, status }: Stored, mustGo: boolean): string | undefined {
     const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
@@ -355,7 +356,9 @@ export class Laws {
     const marked = conditions.find((one) => one['type'] === 'DisruptionReason');
     const isOver = this.#parts.timeline.now() >= Date.parse(String(marked?.['lastTransitionTime'])) + REPLACED_MS;
     const isFailed = (claim: Stored | null): boolean => isOver || claim === null || this.#isGivenUp(claim);
-    const late = claims.find(([, claim]) => !hasCome(claim) && !(some && isFailed(claim)));
+    const isLost = (name: string, claim: Stored | null): boolean =>
+      claim === null ? this.#createdMs.has(name) : claim.metadata.deletionTimestamp !== undefined;
+    const late = claims.find(([name, claim]) => !hasCome(claim) && !isLost(name, claim) && !(some && isFailed(claim)));
     return late?.[0];
   }
 

@@ -33,6 +33,8 @@ describe('settings', () => {
   test('connection strings and a kubeconfig are enough', () => {
     const settings = parseSettings(good, 'host');
     expect(settings).toMatchObject({ cluster: 'one', namespace: 'kube-system', metricsPort: 8080, healthPort: 8081 });
+    expect([settings.pod, settings.identity]).toEqual(['relay-0', expect.stringMatching(/^relay-0_./)]);
+    expect(parseSettings({ ...good, POD_NAME: undefined }, 'host').pod).toBeNull();
     expect(settings.identity).toMatch(/^relay-0_[0-9a-f-]{36}$/);
     expect(settings.kubernetes.token()).toBe('secret');
   });

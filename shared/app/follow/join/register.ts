@@ -2,10 +2,11 @@ import { annotation, finalizer, label, taint } from '../../../contract/names.ts'
 import type { Node, NodeClaim, Taint } from '../../../kubernetes/manifest.ts';
 import { publish } from '../../tell/events.ts';
 import { alone } from '../../ports/in-parallel.ts';
+import type { ConditionChange } from '../../facts/conditions.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Draft, draftOf, noted } from '../../claims/draft.ts';
 import { isUsableAtOnce } from './initialize.ts';
-import { eventAbout, isReadyNode } from '../../claims/node-claim.ts';
+import { eventAbout, isReadyNode, writeStatus } from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { isForMovers } from './open-node.ts';
@@ -31,6 +32,14 @@ export interface Registered {
   readonly isAwaited: boolean;
 }
 
+/** Of one that was given up: not registered yet, but its node is there. */
+const HAS_JOINED: ConditionChange = {
+  type: 'Registered',
+  status: 'Unknown',
+  reason: 'NodeJoined',
+  message: 'Its node has joined after the NodeClaim was given up',
+};
+
 /**
  * Ties a node that has joined to its claim, and lets its pods in. The claim's status is left to the caller to write.
  */
@@ -50,12 +59,14 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
 }
 
 /**
- * Who gave it up could not delete it, and it has joined after all: with the note nobody would use it. What is refused
- * keeps no node from joining.
+ * Who gave it up could not delete it, and it has joined after all: with the note nobody would use it. The note stays
+ * where the claim may not say that its node has joined: it would be given up for that again, and its node be closed and
+ * opened at each look. Throws what refuses that; where the note cannot be taken off, the node joins all the same.
  */
-async function noteJoined(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
-  const { name, annotations = {}, resourceVersion } = claim.metadata;
-  if (!(annotation.givenUp in annotations)) return claim;
+async function noteJoined(ports: Ports, read: NodeClaim): Promise<NodeClaim> {
+  if (!(annotation.givenUp in (read.metadata.annotations ?? {}))) return read;
+  const claim = await writeStatus(ports, read, { conditions: [HAS_JOINED] });
+  const { name, resourceVersion } = claim.metadata;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: null } } };
   const answered = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
   return answered.kind === 'done' && answered.answer.kind === 'written' ? answered.answer.object : claim;

@@ -76,6 +76,7 @@ function join(server: LeaseServer, identity: string, interfere: Candidate['inter
     namespace: 'n',
     name: 'relay',
     identity,
+    pod: identity.includes('_') ? identity.replace(/_.*/, '') : null,
     timing: leaseTiming,
     log,
     onChange,
@@ -401,6 +402,34 @@ describe('another’s lease', () => {
     const { election } = join(server, 'a');
     await pass(0);
     expect(election.term()).toBe(8);
+  });
+
+  test('of a process that ran in this pod before is taken at once, in the next term', async () => {
+    const server = new LeaseServer();
+    server.put({ holderIdentity: 'relay-0_before', leaseDurationSeconds: 15, leaseTransitions: 3 });
+    const { election } = join(server, 'relay-0_now');
+    await pass(0);
+    expect([election.term(), server.lease?.spec.holderIdentity]).toEqual([4, 'relay-0_now']);
+  });
+
+  test.each([
+    ['of a pod whose name only begins like ours', 'relay-01_before', 'relay-0_now'],
+    ['of our pod, where that is not known,', 'relay-0_before', 'relay'],
+  ])('%s is kept for as long as it says', async (_, holderIdentity, identity) => {
+    const server = new LeaseServer();
+    server.put({ holderIdentity, leaseDurationSeconds: 15, leaseTransitions: 3 });
+    const { election } = join(server, identity);
+    await pass(14_000);
+    expect(election.term()).toBeNull();
+  });
+
+  test('of a process that is called like ours and starts later is not taken back from it', async () => {
+    const server = new LeaseServer();
+    const first = join(server, 'relay-0_first');
+    await pass(0);
+    const second = join(server, 'relay-0_second');
+    await pass(12_000);
+    expect([first.election.term(), second.election.term()]).toEqual([null, 2]);
   });
 
   test('that says nothing of itself is taken once it has been seen twice', async () => {

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest';
 import { follow } from '../../../../../shared/app/follow/follow.ts';
-import { RetryableError } from '../../../../../shared/ports/errors.ts';
+import { RefusedError, RetryableError } from '../../../../../shared/ports/errors.ts';
 import { emptied } from '../../../../kit/app/consolidated.ts';
 import { machine, since } from '../../../../kit/app/small-cluster.ts';
 
-test('a claim that was noted as given up and not deleted, and whose node has joined since, is given up no more', async () => {
-  const { ports, server, clock, outside, azure, addClaim, addNode } = emptied();
-  const labels = {
-    'karpenter.sh/nodepool': 'general',
-    'karpenter.sh/capacity-type': 'on-demand',
-    'node.kubernetes.io/instance-type': 'Standard_D2_v5',
-    'topology.kubernetes.io/zone': 'westeurope-1',
-  };
-  const amounts = { cpu: '2', memory: '8Gi', pods: '110' };
+const labels = {
+  'karpenter.sh/nodepool': 'general',
+  'karpenter.sh/capacity-type': 'on-demand',
+  'node.kubernetes.io/instance-type': 'Standard_D2_v5',
+  'topology.kubernetes.io/zone': 'westeurope-1',
+};
+const amounts = { cpu: '2', memory: '8Gi', pods: '110' };
+
+/** A claim that is given up after 16 minutes, which nobody may delete, and whose node joins then. */
+async function givenUpAndJoined() {
+  const world = emptied();
+  const { ports, clock, outside, azure, addClaim, addNode } = world;
   azure.machines.set('c', machine('c'));
   const conditions = [since(clock.now(), 'Launched')];
   addClaim('c', { labels, status: { providerID: 'azure://c', allocatable: amounts, capacity: amounts, conditions } });
@@ -24,6 +27,11 @@ test('a claim that was noted as given up and not deleted, and whose node has joi
   outside.onRequest = () => undefined;
   const taints = [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }];
   addNode('c', { labels, taints, status: { allocatable: amounts, capacity: amounts } });
+  return world;
+}
+
+test('a claim that was noted as given up and not deleted, and whose node has joined since, is given up no more', async () => {
+  const { ports, server, clock } = await givenUpAndJoined();
   for (let n = 0; n < 6; n++) {
     await follow(ports, { kind: 'NodeClaim', name: 'c' });
     clock.advance(60_000);
@@ -32,4 +40,26 @@ test('a claim that was noted as given up and not deleted, and whose node has joi
   const found = server.get('nodeclaims', 'c');
   expect(JSON.stringify(found?.status?.['conditions'])).toContain('Initialized');
   expect(found?.metadata.annotations).not.toHaveProperty(['nodewright.dev/given-up']);
+});
+
+test('one that may neither say that its node has joined nor be deleted stays given up, and its node closed', async () => {
+  const { ports, server, clock, outside } = await givenUpAndJoined();
+  const written: Array<string> = [];
+  outside.onRequest = ({ method, path }) => {
+    if (method !== 'GET' && /\/(nodes|nodeclaims)\//.test(path)) written.push(`${method} ${path}`);
+    const isStatus = path.endsWith('/nodeclaims/c/status');
+    const key = { name: 'c', namespace: null };
+    const refusal = { kind: 'NodeClaim', key, policy: 'guard', reason: 'nobody may' } as const;
+    if (isStatus) throw new RefusedError({ ...refusal, act: 'patch the status of' });
+    if (method === 'DELETE') throw new RefusedError({ ...refusal, act: 'delete' });
+  };
+  for (let n = 0; n < 3; n++) {
+    await follow(ports, { kind: 'NodeClaim', name: 'c' }).catch((error: unknown) =>
+      expect(error).toBeInstanceOf(RefusedError),
+    );
+    clock.advance(60_000);
+  }
+  expect(server.get('nodeclaims', 'c')?.metadata.annotations).toHaveProperty(['nodewright.dev/given-up']);
+  const claimPath = '/apis/karpenter.sh/v1/nodeclaims/c';
+  expect(new Set(written)).toEqual(new Set([`PATCH ${claimPath}/status`, `DELETE ${claimPath}`]));
 });
