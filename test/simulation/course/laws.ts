@@ -580,7 +580,8 @@ export class Laws {
         return Math.max(0, this.#plannedPods(other).length - mates.filter((uid) => nodeOf.get(uid) === node).length);
       });
       // One that runs on a node that goes is planned again wherever it was planned before.
-      const again = unbound.filter((uid) => nodeOf.get(uid) === undefined && pods.has(uid)).length;
+      const isWaiting = (uid: string): boolean => nodeOf.has(uid) && nodeOf.get(uid) === undefined;
+      const again = unbound.filter((uid) => isWaiting(uid) && pods.has(uid)).length;
       const homeless = Math.max(0, unbound.length - left.reduce((sum, places) => sum + places, 0));
       if (again > homeless) {
         this.#break(`${again} pods of dedication ${dedication} are planned again, ${homeless} of them have no place`);

@@ -60,6 +60,10 @@ export class Rest {
       ...claims
         .filter(({ status }) => conditionStatus(status, 'Ready') !== 'True')
         .map(({ metadata }) => `claim ${metadata.name} is not ready`),
+      // Whoever was let write it at last may not have had to: the next try says so, minutes later.
+      ...claims
+        .filter(({ status }) => conditionStatus(status, 'WriteDenied') === 'True')
+        .map(({ metadata }) => `claim ${metadata.name} says that it may not be written`),
       ...(names(vms) === claimNames ? [] : ['claims and VMs differ']),
       ...([...azure.nics].every((nic) => azure.vms.has(nic) || held.has(nic)) ? [] : ['a NIC has no VM']),
       ...(names(nodes.map(({ metadata }) => claimOf(metadata.name))) === claimNames ? [] : ['claims and nodes differ']),
