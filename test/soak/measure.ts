@@ -27,14 +27,16 @@ export function waitsOf(pods: Iterable<PodLife>): Spread | null {
   return spreadOf(waits);
 }
 
-/** The pods that waited longest, longest first, as sentences. */
+/** The pods that waited longest, longest first, as sentences, each with what its events told meanwhile. */
 export function longestWaits(pods: Iterable<PodLife>, count: number): ReadonlyArray<string> {
   return [...pods]
     .filter(({ canRun, boundMs }) => canRun && boundMs !== null)
-    .map(({ name, seenMs, boundMs }) => ({ name, seenMs, waitedMs: (boundMs ?? 0) - seenMs }))
+    .map((pod) => ({ ...pod, waitedMs: (pod.boundMs ?? 0) - pod.seenMs }))
     .toSorted((a, b) => b.waitedMs - a.waitedMs || (a.name < b.name ? -1 : 1))
     .slice(0, count)
-    .map(({ name, seenMs, waitedMs }) => `${name}: ${seconds(waitedMs)} s, from ${seconds(seenMs)} s on`);
+    .map(({ name, seenMs, waitedMs, told }) =>
+      [`${name}: ${seconds(waitedMs)} s, from ${seconds(seenMs)} s on`, ...told].join('\n      '),
+    );
 }
 
 /** What was taken back, as sentences: each node of each set, with why. In order. */

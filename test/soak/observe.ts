@@ -25,6 +25,8 @@ export interface PodLife {
   goneMs: number | null;
   isRunning: boolean;
   isFinished: boolean;
+  /** What its events say, with the second in which each came. */
+  readonly told: Array<string>;
 }
 
 /** A pod that was told to go, as the cluster was at that moment. */
@@ -85,12 +87,23 @@ interface Claim extends KubernetesObject {
   readonly status?: { readonly conditions?: ReadonlyArray<Condition> };
 }
 
+interface PodEvent extends KubernetesObject {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly involvedObject?: { readonly kind?: string; readonly uid?: string };
+}
+
+/** So much of the message of an event is kept. */
+const MESSAGE_MAX = 240;
+
 /** Follows pods of `default`, claims and nodes until closed. Resolves once what is there is known. */
 export async function observe(world: World, nowMs: () => number): Promise<Observed> {
   const pods = new Map<string, PodLife>();
   const claims = new Map<string, ClaimLife>();
   const nodes = new Map<string, NodeLife>();
   const departures: Array<Departure> = [];
+  // By uid: an event may be seen before its pod.
+  const told = new Map<string, Array<string>>();
   const connection = world.api;
   const watches = [
     watchObjects<Pod>({
@@ -98,7 +111,7 @@ export async function observe(world: World, nowMs: () => number): Promise<Observ
       path: '/api/v1/namespaces/default/pods',
       query: '',
       onChange: (pod) => {
-        const departure = notePod(pods, pod, nowMs());
+        const departure = notePod(pods, told, pod, nowMs());
         if (departure !== null) departures.push(departure);
         const claim = claims.get((pod.spec.nodeName ?? '').replace(/^aks-/, ''));
         if (claim !== undefined) claim.isUsed = true;
@@ -107,6 +120,13 @@ export async function observe(world: World, nowMs: () => number): Promise<Observ
         const life = pods.get(metadata.uid);
         if (life !== undefined) life.goneMs ??= nowMs();
       },
+    }),
+    watchObjects<PodEvent>({
+      connection,
+      path: '/api/v1/namespaces/default/events',
+      query: '',
+      onChange: (event) => noteEvent(told, event, nowMs()),
+      onDelete: () => undefined,
     }),
     watchObjects<Claim>({
       connection,
@@ -149,9 +169,23 @@ export async function observe(world: World, nowMs: () => number): Promise<Observ
   };
 }
 
-function notePod(pods: Map<string, PodLife>, pod: Pod, nowMs: number): Departure | null {
+type Told = Map<string, Array<string>>;
+
+function noteEvent(told: Told, { involvedObject = {}, reason = '', message = '' }: PodEvent, nowMs: number): void {
+  const { kind, uid = '' } = involvedObject;
+  if (kind !== 'Pod') return;
+  toldOf(told, uid).push(`${(nowMs / 1_000).toFixed(1)} ${reason}: ${message.slice(0, MESSAGE_MAX)}`);
+}
+
+function toldOf(told: Told, uid: string): Array<string> {
+  const lines = told.get(uid) ?? [];
+  told.set(uid, lines);
+  return lines;
+}
+
+function notePod(pods: Map<string, PodLife>, told: Told, pod: Pod, nowMs: number): Departure | null {
   const { uid, deletionTimestamp } = pod.metadata;
-  const life = pods.get(uid) ?? newPodLife(pod, nowMs);
+  const life = pods.get(uid) ?? newPodLife(pod, toldOf(told, uid), nowMs);
   pods.set(uid, life);
   const wasRunning = life.isRunning;
   life.node = pod.spec.nodeName ?? null;
@@ -169,11 +203,11 @@ function notePod(pods: Map<string, PodLife>, pod: Pod, nowMs: number): Departure
   return { pod: name, app, isProtected, node: life.node ?? '', atMs: nowMs, left, reason: targetReason(pod) };
 }
 
-function newPodLife({ metadata: { name, labels } }: Pod, seenMs: number): PodLife {
+function newPodLife({ metadata: { name, labels } }: Pod, told: Array<string>, seenMs: number): PodLife {
   const app = labels?.[APP_LABEL] ?? '';
   const canRun = apps.find((one) => one.name === app)?.canRun !== false;
   const unknown = { isProtected: false, boundMs: null, node: null, goneMs: null, isRunning: false, isFinished: false };
-  return { name, app, canRun, seenMs, ...unknown };
+  return { name, app, canRun, seenMs, told, ...unknown };
 }
 
 function targetReason({ status }: Pod): string {

@@ -81,7 +81,7 @@ function rowsOf(report: Report): ReadonlyArray<readonly [name: string, text: str
   return [
     ['actions', `${total}: ${renderCounts(report.actions)}`],
     ['pods that can run', `waited ${renderSpread(pods.waits)}`],
-    ['longest waits', pods.longest.join(' · ') || 'none'],
+    ['longest waits', pods.longest.map((one) => `\n    ${one}`).join('') || 'none'],
     ['at rest', renderRest(atRest)],
     [
       'machines',

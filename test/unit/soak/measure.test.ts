@@ -25,12 +25,12 @@ test('percentiles are values that occurred, by nearest rank', () => {
 test('waits are of pods that can run and have a node; the longest are named', () => {
   const pods = [
     pod({ name: 'a', seenMs: 1_000, boundMs: 3_500 }),
-    pod({ name: 'b', seenMs: 1_000, boundMs: 11_000 }),
+    pod({ name: 'b', seenMs: 1_000, boundMs: 11_000, told: ['2.0 Nominated: to x'] }),
     pod({ name: 'c', seenMs: 1_000 }),
     pod({ name: 'd', seenMs: 1_000, boundMs: 99_000, canRun: false }),
   ];
   expect(waitsOf(pods)).toEqual({ count: 2, p50: 2.5, p90: 10, p99: 10, most: 10 });
-  expect(longestWaits(pods, 1)).toEqual(['b: 10.0 s, from 1.0 s on']);
+  expect(longestWaits(pods, 1)).toEqual(['b: 10.0 s, from 1.0 s on\n      2.0 Nominated: to x']);
 });
 
 test('sets are counted by reason; only those with replacements that went tell how long a removal takes', () => {
