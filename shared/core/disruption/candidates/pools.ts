@@ -1,4 +1,5 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
+import { parseAmounts } from '../../../kubernetes/text/quantity.ts';
 import type { Instant } from '../../quantity/units.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { isLeaving, machinesOf, type Machine } from '../../present/existing-capacity.ts';
@@ -22,7 +23,8 @@ export interface Pools {
   readonly disrupting: (pool: string) => number;
   /**
    * How many more may be followed by another now that they must go: of a pool with a fixed number of nodes one, beside
-   * those that are marked to go, so that it has one more than its number at most.
+   * those that are marked to go, so that it has one more than its number at most; and none while those that drain and it
+   * would be more than its limit.
    */
   readonly replaceable: (pool: string, reason: DisruptionReason) => number;
   readonly error: (pool: string) => string | null;
@@ -42,7 +44,18 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   };
   const complete = counted(() => true);
   const marked = counted((machine) => isLeaving(machine) && !isBeingDeleted(machine));
+  const present = Map.groupBy(
+    machinesOf(cluster),
+    ({ node, claim }) => (claim ?? node)?.metadata.labels?.[labelKey.nodePool],
+  );
   const fixed = new Set(nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : metadata.name)));
+  // One beside all that it is to have comes in the place of another, and those that drain count until they have gone.
+  const unused = new Map(
+    nodePools.map(({ metadata: { name }, spec }) => {
+      const limit = parseAmounts(spec.limits, 'down').get('nodes') ?? Infinity;
+      return [name, Math.max(limit, (spec.replicas ?? 0) + 1) - (present.get(name)?.length ?? 0)] as const;
+    }),
+  );
   const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
   const budget: Pools['budget'] = (pool, reason, nodes = complete(pool)) =>
     budgets.get(pool)?.allowed(reason, nodes) ?? 0;
@@ -53,7 +66,9 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
     leaving: counted(isLeaving),
     disrupting,
     replaceable: (pool, reason) =>
-      fixed.has(pool) && SUCCEEDED.has(reason) ? Math.max(0, 1 - marked(pool)) : Infinity,
+      fixed.has(pool) && SUCCEEDED.has(reason)
+        ? Math.max(0, Math.min(1 - marked(pool), unused.get(pool) ?? 0))
+        : Infinity,
     error: (pool) => budgets.get(pool)?.error ?? null,
     isBalanced: (pool) => policies.get(pool) === 'Balanced',
   };

@@ -97,6 +97,21 @@ describe('a node of a pool with a fixed number that must go, with pods on it', (
     expect(plan(cluster([a, draining, of('c')])).steps).toMatchObject([{ remove: ['a'], create: ['fixed-1'] }]);
   });
 
+  test.each([
+    ['3', []],
+    ['4', ['a']],
+  ])('waits while one drains where there would be more nodes than the limit of %s', (nodes, removed) => {
+    const b = of('b');
+    const draining = {
+      ...b,
+      claim: { ...b.claim, metadata: { ...b.claim.metadata, deletionTimestamp: '1970-01-02T11:00:00Z' } },
+    };
+    const nodePools = [disruptable(), fixed(2, { nodes })];
+    const made = plan(cluster([of('a', { conditions: [DRIFTED] }), draining, of('c')], '700m', { nodePools }));
+    expect(made.steps.flatMap(({ remove }) => remove)).toEqual(removed);
+    if (removed.length === 0) expect(keptFor(made, 'a')).toBe('one-by-one');
+  });
+
   test('stays where the next node of the pool would not hold its pods', () => {
     const made = plan(cluster([of('a', { cpu: 4, conditions: [DRIFTED] }), of('b', { cpu: 4 })], '1500m'));
     expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'not-replaced']);
