@@ -143,9 +143,9 @@ export class Election {
   }
 
   /**
-   * Is it a process that ran in this pod before? The kubelet starts a container again once it has ended, so nobody holds
-   * that lease, and nothing would be forwarded until it runs out. Only as we start: two that are called alike by mistake
-   * would take it from each other for ever.
+   * Is it a process that ran in this pod before? The kubelet starts a container again once it has ended, so nobody
+   * holds that lease, and nothing would be forwarded until it runs out. Only as we start: two that are called alike by
+   * mistake would take it from each other for ever.
    */
   #isFromBefore(holder: string): boolean {
     const { pod } = this.#options;

@@ -344,8 +344,8 @@ export class Laws {
 
   /**
    * One that has not come. Of nodes that must go together those go that need none which has failed, or is not waited
-   * for any more, once the others have come. One that was made and has been lost since is waited for by nobody: what its
-   * pods lack is bought anew.
+   * for any more, once the others have come. One that was made and has been lost since is waited for by nobody: what
+   * its pods lack is bought anew.
    */
   #lateReplacement({ metadata, status }: Stored, mustGo: boolean): string | undefined {
     const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);

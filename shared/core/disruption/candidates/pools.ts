@@ -23,8 +23,8 @@ export interface Pools {
   readonly disrupting: (pool: string) => number;
   /**
    * How many more may be followed by another now that they must go: of a pool with a fixed number of nodes one, beside
-   * those that are marked to go, so that it has one more than its number at most; and none while those that drain and it
-   * would be more than its limit.
+   * those that are marked to go, so that it has one more than its number at most; and none while there would be more
+   * than its limit, those that drain counted.
    */
   readonly replaceable: (pool: string, reason: DisruptionReason) => number;
   readonly error: (pool: string) => string | null;
