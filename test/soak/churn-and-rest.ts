@@ -10,7 +10,7 @@ import { nodeClass } from '../e2e/kit/manifests.ts';
 import { readQueues, startWorld, type World } from '../e2e/kit/world.ts';
 import { act, type Stage } from './act.ts';
 import { type Book, endTroubles, newBook } from './book.ts';
-import { drawActions } from './draw-actions.ts';
+import { drawActions, isLeftOut } from './draw-actions.ts';
 import { memoryFigures, type Sample, seconds } from './measure.ts';
 import { observe, type Observed } from './observe.ts';
 import type { SoakOptions } from './options.ts';
@@ -29,6 +29,8 @@ export interface Outcome {
   readonly samples: ReadonlyMap<string, ReadonlyArray<Sample>>;
   readonly atRest: Report['atRest'];
   readonly lines: ReadonlyArray<string>;
+  /** When the churn began, since the run began: the first pods wait for the product to start. */
+  readonly churnFromMs: number;
   readonly churnMs: number;
   readonly restMs: number;
   /** Since the run began. */
@@ -71,6 +73,7 @@ export async function churnAndRest(options: SoakOptions, say: (line: string) => 
     const sizes = readSizes(join(root, 'sandbox/azure/data'), azureDefaults.region);
     const run: Run = { options, stage, say, startedMs, sizes, seen: newSeen() };
     await settleFirst(stage);
+    const churnFromMs = nowMs();
     const churnMs = await churn(run);
     const { atRest, restMs } = await rest(run);
     observed.close();
@@ -82,6 +85,7 @@ export async function churnAndRest(options: SoakOptions, say: (line: string) => 
       samples: run.seen.samples,
       atRest,
       lines: world.lines,
+      churnFromMs,
       churnMs,
       restMs,
       endedMs: nowMs(),
@@ -134,7 +138,8 @@ async function churn(run: Run): Promise<number> {
     await endTroubles(stage.book, stage.nowMs());
     while ((actions[0]?.atMs ?? Number.POSITIVE_INFINITY) <= spentMs) {
       const next = actions.shift();
-      if (next !== undefined) say(`${seconds(stage.nowMs())} s  ${await act(stage, next.action)}`);
+      if (next !== undefined && !isLeftOut(next.action, options.without))
+        say(`${seconds(stage.nowMs())} s  ${await act(stage, next.action)}`);
     }
     await lookOnce(run);
     await sleep(LOOK_MS);

@@ -66,6 +66,24 @@ const FAULTS: ReadonlyArray<AzureFault> = [
 const PARTS: ReadonlyArray<Part> = ['relay', 'functions host', 'service bus'];
 const POOLS = ['spot', 'general', 'batch'] as const;
 
+/** What may be left out of a soak: kinds of actions, and some of their sorts. */
+export const leavable: ReadonlyArray<string> = [
+  ...Object.keys(DECK).filter((kind) => kind !== 'pool'),
+  'evict-unannounced',
+  ...PARTS.map(killOf),
+];
+
+function killOf(part: Part): string {
+  return `kill-${part.replace(' ', '-')}`;
+}
+
+/** Is the action, or its sort, among those that are left out? */
+export function isLeftOut(action: Action, without: ReadonlySet<string>): boolean {
+  const isUnannounced = action.kind === 'evict' && action.noticeSeconds === 0;
+  const sort = action.kind === 'kill' ? killOf(action.part) : isUnannounced ? 'evict-unannounced' : action.kind;
+  return without.has(action.kind) || without.has(sort);
+}
+
 /** All that happens in `churnMs` milliseconds, in order. The same seed draws the same. */
 export function drawActions(seed: string, churnMs: number): ReadonlyArray<Timed> {
   const rng = rngFrom(`soak/${seed}`);

@@ -1,3 +1,5 @@
+import { leavable } from './draw-actions.ts';
+
 /** How to run a soak. */
 export interface SoakOptions {
   /** Of the whole run: seven tenths of it are churn, the rest is rest. */
@@ -5,6 +7,8 @@ export interface SoakOptions {
   /** Fixes what happens and when; what the system makes of it stays its own. */
   readonly seed: string;
   readonly controlPlane: 'embedded' | 'real';
+  /** Kinds and sorts of actions that do not happen. */
+  readonly without: ReadonlySet<string>;
   /** The folder of the control plane's binaries; null for the embedded one. */
   readonly assets: string | null;
   /** Where the report is written as JSON. */
@@ -22,7 +26,12 @@ export class UsageError extends Error {
 /** Under this nothing has settled at the end: a machine boots for 8 s, and consolidation waits for 15 s. */
 const MINUTES_MIN = 2;
 const MINUTES_MAX = 24 * 60;
-const OPTIONS = ['--minutes', '--seed', '--control-plane', '--report', '--help'];
+const OPTIONS = ['--minutes', '--seed', '--control-plane', '--without', '--report', '--help'];
+
+function namesIn(names: ReadonlyArray<string>): string {
+  const half = Math.ceil(names.length / 2);
+  return [names.slice(0, half), names.slice(half)].map((some) => `${' '.repeat(27)}${some.join(', ')}`).join(',\n');
+}
 
 /** What `--help` prints. */
 export const usage = `Usage: node test/soak/run.ts [OPTIONS]        (npm run build first; npm test -- --soak does)
@@ -30,6 +39,8 @@ export const usage = `Usage: node test/soak/run.ts [OPTIONS]        (npm run bui
   --minutes N              how long, from ${MINUTES_MIN} to ${MINUTES_MAX} (default: 10): seven tenths churn, three tenths rest
   --seed TEXT              fixes what happens and when (default: drawn, and printed)
   --control-plane NAME     embedded, or real, for which KUBEBUILDER_ASSETS names the folder of binaries (default: embedded)
+  --without NAMES          actions that do not happen, with commas between: ${leavable.slice(0, 5).join(', ')},
+${namesIn(leavable.slice(5))}
   --report FILE            where the figures go as JSON (default: .soak/SEED-NAME.json)
   --help                   this text
 
@@ -55,9 +66,17 @@ export function parseSoakOptions(
     minutes: minutesOf(given.get('--minutes') ?? '10'),
     seed,
     controlPlane,
+    without: withoutOf(given.get('--without') ?? ''),
     assets: controlPlane === 'real' ? assets : null,
     report: given.get('--report') ?? `.soak/${seed.replaceAll(/[^\w.-]/g, '_')}-${controlPlane}.json`,
   };
+}
+
+function withoutOf(text: string): ReadonlySet<string> {
+  const names = text.split(',').filter((name) => name !== '');
+  const wrong = names.find((name) => !leavable.includes(name));
+  if (wrong === undefined) return new Set(names);
+  throw new UsageError(`--without knows no ${wrong}: there are ${leavable.join(', ')}`);
 }
 
 function readPairs(args: ReadonlyArray<string>): ReadonlyMap<string, string> {

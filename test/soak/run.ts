@@ -54,6 +54,7 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
   const { observed, book, breaches, samples, endedMs, creations, evictions, lines } = outcome;
   const told = readTold(lines);
   const sets = removalSets(told);
+  const pods = [...observed.pods.values()].filter(({ seenMs }) => seenMs >= outcome.churnFromMs);
   const kept = keptFigures(observed.nodes.values(), endedMs);
   const { made: claims, neverUsed, longEmpty } = emptyFigures(observed.claims.values());
   const did = book.done.filter(({ what }) => !what.startsWith('nothing'));
@@ -66,7 +67,7 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
     churnSeconds: outcome.churnMs / 1_000,
     restSeconds: outcome.restMs / 1_000,
     actions: Object.fromEntries([...Map.groupBy(did, ({ kind }) => kind)].map(([kind, some]) => [kind, some.length])),
-    pods: { waits: waitsOf(observed.pods.values()), longest: longestWaits(observed.pods.values(), LONGEST) },
+    pods: { waits: waitsOf(pods), longest: longestWaits(pods, LONGEST) },
     atRest: outcome.atRest,
     machines: {
       made: creations,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Action, drawActions } from '../../soak/draw-actions.ts';
+import { type Action, drawActions, isLeftOut, leavable } from '../../soak/draw-actions.ts';
 import { apps } from '../../soak/workloads.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,6 +15,21 @@ function of<Kind extends Action['kind']>(seed: string, kind: Kind): ReadonlyArra
 test('a seed draws the same actions at the same times, and another seed others', () => {
   expect(drawActions('s-1', HOUR_MS)).toEqual(drawActions('s-1', HOUR_MS));
   expect(drawActions('s-1', HOUR_MS)).not.toEqual(drawActions('s-2', HOUR_MS));
+});
+
+test('a kind is left out as a whole, or one sort of it', () => {
+  const all = drawActions('s-1', HOUR_MS).map(({ action }) => action);
+  const leftOut = (without: ReadonlyArray<string>): ReadonlyArray<Action> =>
+    all.filter((action) => isLeftOut(action, new Set(without)));
+  expect(leftOut([])).toEqual([]);
+  expect(new Set(leftOut(['kill', 'freeze']).map(({ kind }) => kind))).toEqual(new Set(['kill', 'freeze']));
+  expect(new Set(leftOut(['kill-functions-host']).map((one) => one.kind === 'kill' && one.part))).toEqual(
+    new Set(['functions host']),
+  );
+  const unannounced = leftOut(['evict-unannounced']);
+  expect(unannounced.length).toBeGreaterThan(0);
+  expect(unannounced.every((one) => one.kind === 'evict' && one.noticeSeconds === 0)).toBe(true);
+  expect(leavable).toEqual(expect.arrayContaining(['evict-unannounced', 'kill-service-bus']));
 });
 
 test('a longer churn begins as a shorter one', () => {

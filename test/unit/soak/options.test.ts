@@ -6,17 +6,26 @@ const parse = (args: ReadonlyArray<string>, environment: Readonly<Record<string,
   parseSoakOptions(args, environment, draw);
 
 test('a soak takes ten minutes on the embedded control plane, with a seed that is drawn', () => {
-  const expected = { minutes: 10, seed: 's-drawn', controlPlane: 'embedded', assets: null };
+  const expected = { minutes: 10, seed: 's-drawn', controlPlane: 'embedded', assets: null, without: new Set() };
   expect(parse([])).toEqual({ ...expected, report: '.soak/s-drawn-embedded.json' });
 });
 
 test('every option is understood, with a space or an equals sign', () => {
-  const args = ['--minutes', '60', '--seed=a/b=c', '--control-plane', 'real', '--report=out.json'];
+  const args = [
+    '--minutes',
+    '60',
+    '--seed=a/b=c',
+    '--control-plane',
+    'real',
+    '--report=out.json',
+    '--without=kill-relay,freeze',
+  ];
   expect(parse(args, { KUBEBUILDER_ASSETS: 'bin' })).toEqual({
     minutes: 60,
     seed: 'a/b=c',
     controlPlane: 'real',
     assets: 'bin',
+    without: new Set(['kill-relay', 'freeze']),
     report: 'out.json',
   });
 });
@@ -36,6 +45,7 @@ test.each([
   [['--seed='], '--seed needs a value'],
   [['--seed', '--minutes'], '--seed needs a value'],
   [['--seed', 'a', '--seed', 'b'], '--seed is given more than once'],
+  [['--without', 'kill,evil'], '--without knows no evil: there are scale'],
   [['--control-plane', 'kind'], '--control-plane is embedded or real, not kind'],
   [['--control-plane', 'real'], '--control-plane real needs KUBEBUILDER_ASSETS'],
   [['--seeds', 'a'], 'There is no option --seeds'],
