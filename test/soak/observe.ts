@@ -58,6 +58,8 @@ export interface ClaimLife {
   /** Of its condition DisruptionReason, also after it has gone; empty without one. */
   disruption: string;
   isInterrupted: boolean;
+  /** Its pods have gone, and its machine is being deleted. */
+  isTerminating: boolean;
 }
 
 /** What is known of a node's life. */
@@ -228,10 +230,12 @@ function noteClaim(claims: Map<string, ClaimLife>, { metadata, status }: Claim, 
     longestEmptyMs: 0,
     disruption: '',
     isInterrupted: false,
+    isTerminating: false,
   };
   claims.set(name, life);
   if (hasCondition(status?.conditions, 'Initialized')) life.readyMs ??= nowMs;
   if (metadata.deletionTimestamp !== undefined) life.deletingMs ??= nowMs;
+  life.isTerminating ||= hasCondition(status?.conditions, 'InstanceTerminating');
   life.isInterrupted ||= annotations[annotation.interruption] !== undefined;
   const reason = status?.conditions?.find(({ type, status: holds }) => type === 'DisruptionReason' && holds === 'True');
   life.disruption = reason?.reason ?? '';

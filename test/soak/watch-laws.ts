@@ -151,8 +151,10 @@ function pastPodBudget(look: Look): ReadonlyArray<string> {
 }
 
 function pastPoolBudget({ claims }: Look): ReadonlyArray<string> {
+  // As Karpenter counts: until the machine is being deleted, as nobody has pods there any more.
   const going = claims.filter(
-    ({ goneMs, disruption, isInterrupted }) => goneMs === null && !isInterrupted && VOLUNTARY.has(disruption),
+    ({ goneMs, disruption, isInterrupted, isTerminating }) =>
+      goneMs === null && !isInterrupted && !isTerminating && VOLUNTARY.has(disruption),
   );
   return [...Map.groupBy(going, ({ pool }) => pool)].flatMap(([pool, some]) =>
     some.length > POOL_BUDGET

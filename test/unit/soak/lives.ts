@@ -32,6 +32,7 @@ export function claim(of: Partial<ClaimLife> = {}): ClaimLife {
     longestEmptyMs: 0,
     disruption: '',
     isInterrupted: false,
+    isTerminating: false,
     ...of,
   };
 }

@@ -135,6 +135,8 @@ test('no more nodes of a pool go at once by our own choice than its budget says'
     Array.from({ length: count }, (_, index) => claim({ name: `a${index}`, disruption: 'Drifted', ...of }));
   expect(broken({ claims: going(3) })).toEqual([]);
   expect(broken({ claims: going(4) })).toEqual(['budgets of pools hold: 4 nodes of general go at once: a0,a1,a2,a3']);
+  const [first, ...others] = going(4);
+  expect(broken({ claims: first === undefined ? [] : [{ ...first, isTerminating: true }, ...others] })).toEqual([]);
   expect(broken({ claims: going(4, { goneMs: 1 }) })).toEqual([]);
   expect(broken({ claims: going(4, { isInterrupted: true }) })).toEqual([]);
   expect(broken({ claims: going(4, { disruption: 'Expired' }) })).toEqual([]);
