@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { byteAt, doubleAt } from '../../quantity/at.ts';
 import { weigh } from './cuts.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { limitOf } from '../knapsack/knapsack-of.ts';
@@ -106,7 +106,7 @@ const CEILING = 1.25;
  */
 function priceCeilings(flat: FlatProblem, { pool, demand, guess }: Generation): Float64Array {
   if (flat.items <= MANY_ITEMS) return demand.map((_, item) => dearest(flat, pool, item));
-  return demand.map((_, item) => Math.max(1, at(guess, item) * CEILING));
+  return demand.map((_, item) => Math.max(1, doubleAt(guess, item) * CEILING));
 }
 
 /** Doubles the ceilings that hold duals down; false when there are none. */
@@ -114,8 +114,8 @@ function raiseCeilings(master: Master): boolean {
   const { basis, amounts, ownCost, covering } = master;
   let raised = false;
   basis.forEach((variable, row) => {
-    if (variable >= 0 || variable < -covering || at(amounts, row) < 1e-4) return;
-    ownCost[-1 - variable] = at(ownCost, -1 - variable) * 2;
+    if (variable >= 0 || variable < -covering || doubleAt(amounts, row) < 1e-4) return;
+    ownCost[-1 - variable] = doubleAt(ownCost, -1 - variable) * 2;
     raised = true;
   });
   if (raised) recalculateDuals(master);
@@ -128,9 +128,9 @@ function raiseCeilings(master: Master): boolean {
  */
 function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): BoundAndValues {
   const { pool, demand, guess, gifts } = generation;
-  const wanted = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
+  const wanted = guess.map((value, item) => (doubleAt(demand, item) > 0 ? value : 0));
   const guesses =
-    gifts === null ? [wanted] : [wanted, wanted.map((value, item) => value * (1 - at(gifts.holds, item)))];
+    gifts === null ? [wanted] : [wanted, wanted.map((value, item) => value * (1 - byteAt(gifts.holds, item)))];
   let best: BoundAndValues = { bound: 0, values: wanted };
   for (const values of guesses) {
     const priced = priceAll(flat, generation, values, FIRST_NODES);
@@ -167,8 +167,8 @@ function harder({ nodes, smoothing }: Effort, thorough: boolean): Effort | null 
 /** Items without demand are worth nothing: their duals are arbitrary. */
 function blend(best: Float64Array, { duals, demand }: Master, smoothing: number): Float64Array {
   return best.map((value, item) => {
-    const dual = Math.max(0, at(duals, item));
-    return at(demand, item) > 0 ? smoothing * value + (1 - smoothing) * dual : 0;
+    const dual = Math.max(0, doubleAt(duals, item));
+    return doubleAt(demand, item) > 0 ? smoothing * value + (1 - smoothing) * dual : 0;
   });
 }
 
@@ -202,11 +202,11 @@ function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<
 /** For every item, the size that holds it at the least price per pod: with them every row can be served. */
 function addSingles(flat: FlatProblem, demand: Float64Array, pool: PatternPool): void {
   for (let item = 0; item < flat.items; item++) {
-    if (at(demand, item) === 0) continue;
+    if (doubleAt(demand, item) === 0) continue;
     let [best, most, least] = [-1, 0, Infinity];
     for (let bin = 0; bin < flat.bins; bin++) {
-      const limit = limitOf(flat, bin, item, at(demand, item));
-      const price = at(flat.prices, bin) / limit;
+      const limit = limitOf(flat, bin, item, doubleAt(demand, item));
+      const price = doubleAt(flat.prices, bin) / limit;
       if (limit > 0 && price < least) [best, most, least] = [bin, limit, price];
     }
     if (best === -1) continue;

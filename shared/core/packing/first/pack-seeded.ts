@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt, intAt } from '../../quantity/at.ts';
 import { fillBest } from '../knapsack/fill-best.ts';
 import { knapsackOf } from '../knapsack/knapsack-of.ts';
 import { relaxedValue, relaxKnapsack } from '../knapsack/relax-knapsack.ts';
@@ -34,10 +34,10 @@ const STEP = 1e-3;
 export function packSeeded(flat: FlatProblem, { demand, worth, work }: Seeding): Packing | null {
   const left = demand.slice();
   const run: Run = { flat, worth, work, left, reach: new Float64Array(flat.bins).fill(Infinity) };
-  const seeds = [...demand.keys()].toSorted((a, b) => at(worth, b) - at(worth, a) || a - b);
+  const seeds = [...demand.keys()].toSorted((a, b) => doubleAt(worth, b) - doubleAt(worth, a) || a - b);
   let turn = 0;
   const packing = buyInTurn(flat, left, () => {
-    while (at(left, seeds[turn] ?? 0) === 0) turn++;
+    while (doubleAt(left, seeds[turn] ?? 0) === 0) turn++;
     return work.left > 0 ? bestAround(run, seeds[turn] ?? 0) : null;
   });
   return packing.left.some((count) => count > 0) ? null : packing;
@@ -67,9 +67,12 @@ function bestAround(run: Run, seed: number): PackedNode | null {
   const open = [...reach.keys()].filter((bin) => flat.admits[bin * flat.items + seed] === 1);
   let best: Filled | null = null;
   while (open.length > 0) {
-    const place = open.reduce((most, bin, index) => (at(reach, bin) > at(reach, open[most] ?? 0) ? index : most), 0);
+    const place = open.reduce(
+      (most, bin, index) => (doubleAt(reach, bin) > doubleAt(reach, open[most] ?? 0) ? index : most),
+      0,
+    );
     const [bin = 0] = open.splice(place, 1);
-    if (best !== null && at(reach, bin) <= best.ratio) break;
+    if (best !== null && doubleAt(reach, bin) <= best.ratio) break;
     best = fillAround(run, seed, bin, best) ?? best;
   }
   if (best === null) return null;
@@ -86,22 +89,22 @@ function fillAround(
   bin: number,
   best: Filled | null,
 ): Filled | null {
-  const price = Math.max(1, at(flat.prices, bin));
+  const price = Math.max(1, doubleAt(flat.prices, bin));
   const knapsack = knapsackOf(flat, bin, worth, left);
-  if (at(knapsack.limits, seed) === 0) return null;
+  if (doubleAt(knapsack.limits, seed) === 0) return null;
   const multipliers = relaxKnapsack(knapsack);
-  reach[bin] = Math.min(at(reach, bin), relaxedValue(knapsack, multipliers) / price);
+  reach[bin] = Math.min(doubleAt(reach, bin), relaxedValue(knapsack, multipliers) / price);
   work.left -= WORK_PER_ITEM * flat.items * (flat.width + 1);
-  if (best !== null && at(reach, bin) <= best.ratio) return null;
-  const own = at(worth, seed);
+  if (best !== null && doubleAt(reach, bin) <= best.ratio) return null;
+  const own = doubleAt(worth, seed);
   const limits = knapsack.limits.slice();
-  limits[seed] = at(limits, seed) - 1;
-  const free = knapsack.free.map((amount, k) => amount - at(flat.requests, seed * flat.width + k));
+  limits[seed] = doubleAt(limits, seed) - 1;
+  const free = knapsack.free.map((amount, k) => amount - doubleAt(flat.requests, seed * flat.width + k));
   const above = best === null ? 0 : Math.max(0, best.ratio * price - own);
   const effort = { above, step: price * STEP, maxNodes: SEARCH_NODES, isDeep: false, multipliers };
   const { value, counts } = fillBest({ ...knapsack, limits, free }, effort, work);
   const ratio = (value + own) / price;
   if (best !== null && ratio <= best.ratio) return null;
-  counts[seed] = at(counts, seed) + 1;
+  counts[seed] = intAt(counts, seed) + 1;
   return { bin, counts, ratio };
 }
