@@ -3,6 +3,7 @@ import { weigh } from './cuts.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { limitOf } from '../knapsack/knapsack-of.ts';
 import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Master } from '../lp/master.ts';
+import { resume } from '../lp/resume.ts';
 import { addPattern, giftPattern, patternOf, type Pattern, type PatternPool } from './patterns.ts';
 import { priceOpen, priceSizes, type PricedSizes } from './price-sizes.ts';
 import type { Work } from '../problem/work.ts';
@@ -27,6 +28,8 @@ export interface Generation {
   readonly guess: Float64Array;
   /** Capacity that costs nothing, filled as a whole; null for none. */
   readonly gifts: Gifts | null;
+  /** A relaxation over the same pool to go on from; null for none. Left as it is. */
+  readonly from: Relaxation | null;
   readonly maxRounds: number;
   /** Whether to search long for what quick searches leave open: it gains little but a better bound. */
   readonly thorough: boolean;
@@ -48,7 +51,7 @@ const FIRST_NODES = 300;
 const MOST_NODES = 3_000;
 /** With more items than this, rounds add few columns, since each costs the simplex more than it costs to find. */
 const MANY_ITEMS = 24;
-const COLUMNS_PER_ROUND = 12;
+const COLUMNS_PER_ROUND = 48;
 /** Of what it costs: a pattern that would lower the cost by less is not added. */
 const LEAST_GAIN = 1e-6;
 
@@ -61,8 +64,7 @@ const LEAST_GAIN = 1e-6;
 export function generateColumns(flat: FlatProblem, generation: Generation): Relaxation {
   const { pool, demand, maxRounds, work } = generation;
   addSingles(flat, demand, pool);
-  const master = masterFor(flat, generation);
-  for (const pattern of pool.patterns) master.columns.push(pattern);
+  const master = startingMaster(flat, generation);
   let best = boundOfGuess(flat, generation, master);
   let effort: Effort | null = { nodes: FIRST_NODES, smoothing: SMOOTHING };
   for (let round = 0; round < maxRounds && effort !== null; round++) {
@@ -138,6 +140,15 @@ function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master)
     best = better(best, demand, values, priced);
   }
   return best;
+}
+
+/** Where there is a relaxation to go on from, its basis; all patterns known are its columns. */
+function startingMaster(flat: FlatProblem, generation: Generation): Master {
+  const { from, pool, demand, work } = generation;
+  const master = (from === null ? null : resume(from.master, demand, work)) ?? masterFor(flat, generation);
+  // Every pattern of the pool is a column, in the same order.
+  for (const pattern of pool.patterns.slice(master.columns.length)) master.columns.push(pattern);
+  return master;
 }
 
 /** A row per item, and one by which all gifts are filled at most once. */

@@ -20,7 +20,7 @@ export interface Seeding {
  * Search nodes for a size: with a tenth of them nodes are left with holes, and fractions of what is packed cost a
  * percent more; with three times as many each packing takes twice as long.
  */
-const SEARCH_NODES = 4_000;
+const SEARCH_NODES = 2_000;
 /** Operations that a look at a size counts for, per item and resource, beside its search. */
 const WORK_PER_ITEM = 20;
 /** Of a size's price: a filling that is worth so little more is not looked for. */

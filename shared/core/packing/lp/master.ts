@@ -41,11 +41,42 @@ const SHIFT = 1e-7;
  */
 const CHECK_EVERY = 100;
 const DRIFT = 1e-6;
+/** Operations that a look at a column, and a number of the inverse that changes, count for. */
+const WORK_PER_COLUMN = 5;
+const WORK_PER_CHANGE = 0.5;
+
+function shift(demand: Float64Array): Float64Array {
+  return demand.map((amount, row) => amount + (amount + 0.1) * SHIFT * (1 + ((row * 61) % 97) / 97));
+}
+
+/** The master with the basis that it has, for other demand: some amounts may be less than 0 then. */
+export function withDemand(master: Master, demand: Float64Array): Master {
+  const { rows, inverse } = master;
+  const shifted = shift(demand);
+  const amounts = new Float64Array(rows);
+  for (let row = 0; row < rows; row++) {
+    let sum = 0;
+    for (let k = 0; k < rows; k++) sum += doubleAt(inverse, row * rows + k) * doubleAt(shifted, k);
+    amounts[row] = sum;
+  }
+  return {
+    ...master,
+    demand,
+    shifted,
+    columns: [...master.columns],
+    basis: master.basis.slice(),
+    inverse: inverse.slice(),
+    amounts,
+    duals: master.duals.slice(),
+    ownCost: master.ownCost.slice(),
+    direction: new Float64Array(rows),
+  };
+}
 
 /** A master without columns: every row served by its own variable, at `ownCost`. */
 export function createMaster(demand: Float64Array, covering: number, ownCost: Float64Array): Master {
   const rows = demand.length;
-  const shifted = demand.map((amount, row) => amount + (amount + 0.1) * SHIFT * (1 + ((row * 61) % 97) / 97));
+  const shifted = shift(demand);
   const inverse = new Float64Array(rows * rows);
   for (let row = 0; row < rows; row++) inverse[row * rows + row] = 1;
   return {
@@ -73,12 +104,13 @@ export function optimize(master: Master, work: Work): boolean {
   // Work bounds the loop: every turn takes some.
   while (work.left > 0) {
     const entering = mostReducing(master);
-    work.left -= columns.length * 4 + rows * rows;
+    work.left -= columns.length * WORK_PER_COLUMN + rows;
     if (entering === null) return true;
     const leaving = leavingRow(master, entering);
     if (leaving === -1) return true;
-    pivot(master, entering, leaving);
-    master.pivots++;
+    const { amounts, direction } = master;
+    const moved = Math.max(0, doubleAt(amounts, leaving)) / doubleAt(direction, leaving);
+    work.left -= pivot(master, { entering, leaving, moved });
     if (master.pivots % CHECK_EVERY === 0 && drift(master) >= DRIFT) return false;
   }
   return false;
@@ -98,7 +130,8 @@ export function reducedCost({ duals }: Master, { cost, rows, amounts }: Column):
   return reduced;
 }
 
-function reducedOfRow({ rows, duals, ownCost }: Master, variable: number): number {
+/** The same of a row's own variable or its surplus, by its number in the basis. */
+export function reducedOfRow({ rows, duals, ownCost }: Master, variable: number): number {
   if (variable >= -rows) return doubleAt(ownCost, -1 - variable) - doubleAt(duals, -1 - variable);
   return doubleAt(duals, -1 - rows - variable);
 }
@@ -130,7 +163,8 @@ function weightOf(duals: Float64Array, { rows, amounts }: Column): number {
   return weight;
 }
 
-function directionOf({ rows, columns, inverse, direction }: Master, entering: number): void {
+/** Fills in how much of each basic variable a unit of what enters takes. */
+export function directionOf({ rows, columns, inverse, direction }: Master, entering: number): void {
   direction.fill(0);
   if (entering < 0) {
     const isOwn = entering >= -rows;
@@ -162,27 +196,38 @@ function leavingRow(master: Master, entering: number): number {
   return leaving;
 }
 
-function pivot(master: Master, entering: number, leaving: number): void {
+/** What comes into the basis, the row that it takes, and how much of it. */
+export interface Pivot {
+  readonly entering: number;
+  readonly leaving: number;
+  readonly moved: number;
+}
+
+/** Changes the basis; `direction` must be that of what enters. Returns the operations that it took. */
+export function pivot(master: Master, { entering, leaving, moved }: Pivot): number {
   const { rows, columns, inverse, amounts, duals, direction, basis } = master;
   const column = columns[entering];
   const reduced = column === undefined ? reducedOfRow(master, entering) : reducedCost(master, column);
   const divisor = doubleAt(direction, leaving);
-  const moved = Math.max(0, doubleAt(amounts, leaving)) / divisor;
   const from = leaving * rows;
   for (let k = 0; k < rows; k++) {
     const value = doubleAt(inverse, from + k) / divisor;
     inverse[from + k] = value;
     duals[k] = doubleAt(duals, k) + reduced * value;
   }
+  let changed = 1;
   for (let row = 0; row < rows; row++) {
     const factor = doubleAt(direction, row);
     if (row === leaving || factor === 0) continue;
+    changed++;
     amounts[row] = doubleAt(amounts, row) - factor * moved;
     const to = row * rows;
     for (let k = 0; k < rows; k++) inverse[to + k] = doubleAt(inverse, to + k) - factor * doubleAt(inverse, from + k);
   }
   amounts[leaving] = moved;
   basis[leaving] = entering;
+  master.pivots++;
+  return changed * rows * WORK_PER_CHANGE;
 }
 
 /** To be called when `ownCost` has changed. */

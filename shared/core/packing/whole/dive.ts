@@ -23,6 +23,8 @@ export interface Dive {
 const WHOLE = 1e-5;
 /** More would leave fewer turns, and gain less than these. */
 const ROUNDS_PER_TURN = 5;
+/** The rest is packed for itself once so much of the pods, or of the work, is left: before, that takes most of it. */
+const LATE = 0.5;
 /** Of the fractions in a solution, those that are rounded up before the rest is relaxed again. */
 const TAKEN_TOGETHER = 0.15;
 
@@ -34,6 +36,8 @@ const TAKEN_TOGETHER = 0.15;
 export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: Relaxation): Packing {
   const left = demand.slice();
   const nodes: Array<PackedNode> = [];
+  const granted = work.left;
+  const pods = sumOf(left);
   let best = incumbent;
   let cost = 0;
   let relaxation = root;
@@ -42,7 +46,8 @@ export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: 
     const isWhole = takeWhole(flat, relaxation, left, nodes);
     const taken = isWhole || takeFractions(flat, relaxation, { left, nodes, turn });
     cost = nodes.reduce((sum, { bin, times }) => sum + times * at(flat.prices, bin), 0);
-    const completed = complete(flat, left, relaxation.values, work);
+    const isLate = work.left < granted * LATE || sumOf(left) < pods * LATE || !taken;
+    const completed = isLate ? complete(flat, left, relaxation.values, work) : null;
     if (completed !== null && cost + completed.cost < best.cost) {
       best = { nodes: [...nodes, ...completed.nodes], cost: cost + completed.cost, left: completed.left };
     }
@@ -52,6 +57,7 @@ export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: 
       demand: left,
       guess: relaxation.values,
       gifts: null,
+      from: relaxation,
       maxRounds: ROUNDS_PER_TURN,
       thorough: false,
       work,
@@ -59,6 +65,10 @@ export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: 
     if (cost + Math.ceil(relaxation.bound - WHOLE) >= best.cost) return best;
   }
   return best;
+}
+
+function sumOf(numbers: Float64Array): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
 }
 
 function complete(flat: FlatProblem, demand: Float64Array, values: Float64Array, work: Work): Packing | null {
