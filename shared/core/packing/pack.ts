@@ -10,7 +10,7 @@ import { generateColumns, type Relaxation } from './columns/generate-columns.ts'
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
 import { roundFractions } from './first/round-fractions.ts';
 import { packInto, packQuickly, tryAll, type NodesToFill, type PackIntoResult } from './whole/pack-into.ts';
-import { packSeeded } from './first/pack-seeded.ts';
+import { packSeeded, podsOf } from './first/pack-seeded.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
 import { partsOf } from './problem/problem-parts.ts';
 import {
@@ -158,10 +158,6 @@ function fractionalWorth(part: Part): Float64Array | null {
 
 function isMany({ flat: { items }, demand }: Part): boolean {
   return items >= MANY_ITEMS && podsOf(demand) > FEW_PODS;
-}
-
-function podsOf(demand: Float64Array): number {
-  return demand.reduce((sum, count) => sum + count, 0);
 }
 
 function packPart(problem: PackingProblem, work: Work): BoundedPacking {

@@ -18,9 +18,12 @@ export interface Seeding {
 
 /**
  * Search nodes for a size: with a tenth of them nodes are left with holes, and fractions of what is packed cost a
- * percent more; with three times as many each packing takes twice as long.
+ * percent more. Of many pods half as many, as more packings gain more than better ones there.
  */
-const SEARCH_NODES = 2_000;
+const SEARCH_NODES = 4_000;
+const SEARCH_NODES_OF_MANY = 2_000;
+/** More pods than this are many. */
+export const MANY_PODS = 300;
 /** Operations that a look at a size counts for, per item and resource, beside its search. */
 const WORK_PER_ITEM = 20;
 /** Of a size's price: a filling that is worth so little more is not looked for. */
@@ -33,7 +36,8 @@ const STEP = 1e-3;
  */
 export function packSeeded(flat: FlatProblem, { demand, worth, work }: Seeding): Packing | null {
   const left = demand.slice();
-  const run: Run = { flat, worth, work, left, reach: new Float64Array(flat.bins).fill(Infinity) };
+  const maxNodes = podsOf(demand) > MANY_PODS ? SEARCH_NODES_OF_MANY : SEARCH_NODES;
+  const run: Run = { flat, worth, work, left, maxNodes, reach: new Float64Array(flat.bins).fill(Infinity) };
   const seeds = [...demand.keys()].toSorted((a, b) => doubleAt(worth, b) - doubleAt(worth, a) || a - b);
   let turn = 0;
   const packing = buyInTurn(flat, left, () => {
@@ -43,11 +47,17 @@ export function packSeeded(flat: FlatProblem, { demand, worth, work }: Seeding):
   return packing.left.some((count) => count > 0) ? null : packing;
 }
 
+/** How many pods there are. */
+export function podsOf(demand: Float64Array): number {
+  return demand.reduce((sum, count) => sum + count, 0);
+}
+
 interface Run {
   readonly flat: FlatProblem;
   readonly worth: Float64Array;
   readonly work: Work;
   readonly left: Float64Array;
+  readonly maxNodes: number;
   /** Per bin: no filling with what was left when it was last looked at is worth more per price. Less is left since. */
   readonly reach: Float64Array;
 }
@@ -84,7 +94,7 @@ function bestAround(run: Run, seed: number): PackedNode | null {
  * The size filled around one pod of the item; null when it cannot hold that, or is worth no more per price than `best`.
  */
 function fillAround(
-  { flat, worth, work, left, reach }: Run,
+  { flat, worth, work, left, maxNodes, reach }: Run,
   seed: number,
   bin: number,
   best: Filled | null,
@@ -101,7 +111,7 @@ function fillAround(
   limits[seed] = doubleAt(limits, seed) - 1;
   const free = knapsack.free.map((amount, k) => amount - doubleAt(flat.requests, seed * flat.width + k));
   const above = best === null ? 0 : Math.max(0, best.ratio * price - own);
-  const effort = { above, step: price * STEP, maxNodes: SEARCH_NODES, isDeep: false, multipliers };
+  const effort = { above, step: price * STEP, maxNodes, isDeep: false, multipliers };
   const { value, counts } = fillBest({ ...knapsack, limits, free }, effort, work);
   const ratio = (value + own) / price;
   if (best !== null && ratio <= best.ratio) return null;
