@@ -36,9 +36,17 @@ export function packInTurn(
   return best;
 }
 
+/** Bins that only pods of this domain, and those that may be anywhere, are on. */
 interface Domain {
-  /** Bins that only pods of this domain, and those that may be anywhere, are on. */
   readonly bins: ReadonlyArray<number>;
+}
+
+/** What all domains are packed from. */
+interface Given {
+  readonly problem: PackingProblem;
+  readonly spreads: ReadonlyArray<SpreadItems>;
+  /** Per spread: the count that each domain has at least; null where pods stay where they are assigned. */
+  readonly levels: ReadonlyArray<number | null>;
 }
 
 /**
@@ -92,6 +100,7 @@ interface Rest {
   readonly more: Array<number>;
 }
 
+/** All domains in this order; null where pods are left over. */
 function packInOrder(
   problem: PackingProblem,
   spreads: ReadonlyArray<SpreadItems>,
@@ -99,6 +108,7 @@ function packInOrder(
   work: Work,
 ): AssignedPacking | null {
   const levels = spreads.map(levelOf);
+  const given: Given = { problem, spreads, levels };
   const rest: Rest = {
     counts: problem.items.map(({ count }) => count),
     more: spreads.map(({ items, counts }, spread) =>
@@ -113,7 +123,7 @@ function packInOrder(
   let cost = 0;
   for (const [turn, domain] of order.entries()) {
     const later = order.slice(turn + 1);
-    const parts = partsIn(problem, spreads, { domain, later, levels }, rest);
+    const parts = partsIn(given, domain, later, rest);
     const one = oneDomain(problem, domain, parts, worth);
     const packed = withShare(work, 1 / (order.length - turn), (own) => pack(one, own));
     if (packed.left.some((count) => count > 0)) return null;
@@ -133,7 +143,7 @@ function packInOrder(
       cost += times * (problem.bins[original]?.price ?? 0);
     }
     parts.forEach(({ item, count }, part) => (rest.counts[item] = at(rest.counts, item) - count + at(sent, part)));
-    settleSpreads(spreads, { domain, parts, sent, levels, problem }, rest, assigned);
+    settleSpreads(given, { domain, parts, sent }, rest, assigned);
   }
   return { packing: { nodes, cost, left: new Int32Array(problem.items.length) }, assigned };
 }
@@ -152,18 +162,16 @@ function levelOf({ items, assigned, counts, maxSkew }: SpreadItems): number | nu
   return isWhole && maxSkew >= 1 && [...counts.entries()].every(isOdd) ? least : null;
 }
 
+/** The item that pods of the spread are in the domain; −1 where none can be. */
 function itemIn({ items }: SpreadItems, { bins }: PackingProblem, domain: Domain): number {
   return items.find((item) => item >= 0 && domain.bins.some((bin) => bins[bin]?.admits[item] === 1)) ?? -1;
 }
 
+/** What the domain must take of all that is left, and what it may leave to those after it. */
 function partsIn(
-  problem: PackingProblem,
-  spreads: ReadonlyArray<SpreadItems>,
-  {
-    domain,
-    later,
-    levels,
-  }: { readonly domain: Domain; readonly later: ReadonlyArray<Domain>; readonly levels: ReadonlyArray<number | null> },
+  { problem, spreads, levels }: Given,
+  domain: Domain,
+  later: ReadonlyArray<Domain>,
   rest: Rest,
 ): ReadonlyArray<Part> {
   const ofSpreads = new Set(spreads.flatMap(({ items }) => items));
@@ -177,19 +185,22 @@ function partsIn(
     const item = itemIn(one, problem, domain);
     if (item === -1) return [];
     const level = levels[index] ?? null;
-    const place = one.items.indexOf(item);
-    if (level === null) return [{ item, count: at(one.assigned, place), isFree: false }];
-    const least = at(one.assigned, place) - (at(one.counts, place) - level);
+    if (level === null) return [{ item, count: at(one.assigned, one.items.indexOf(item)), isFree: false }];
     const toCome = later.filter((domainToCome) => itemIn(one, problem, domainToCome) !== -1).length;
     const more = at(rest.more, index);
-    const must = more > toCome ? 1 : 0;
-    const free = more > 0 && must === 0 ? 1 : 0;
+    const isForced = more > toCome;
     return [
-      { item, count: least + must, isFree: false },
-      { item, count: free, isFree: true },
+      { item, count: leastOf(one, item, level) + (isForced ? 1 : 0), isFree: false },
+      { item, count: more > 0 && !isForced ? 1 : 0, isFree: true },
     ];
   });
   return [...plain, ...spread].filter(({ count }) => count > 0);
+}
+
+/** How many pods come to the item's domain where it is not one of those that get one more. */
+function leastOf({ items, assigned, counts }: SpreadItems, item: number, level: number): number {
+  const domain = items.indexOf(item);
+  return at(assigned, domain) - (at(counts, domain) - level);
 }
 
 /**
@@ -228,20 +239,12 @@ function oneDomain(
 
 /** Notes, in place, what the domain took of each spread. */
 function settleSpreads(
-  spreads: ReadonlyArray<SpreadItems>,
+  { problem, spreads, levels }: Given,
   {
     domain,
     parts,
     sent,
-    levels,
-    problem,
-  }: {
-    readonly domain: Domain;
-    readonly parts: ReadonlyArray<Part>;
-    readonly sent: ReadonlyArray<number>;
-    readonly levels: ReadonlyArray<number | null>;
-    readonly problem: PackingProblem;
-  },
+  }: { readonly domain: Domain; readonly parts: ReadonlyArray<Part>; readonly sent: Array<number> },
   rest: Rest,
   assigned: ReadonlyArray<Array<number>>,
 ): void {
@@ -249,11 +252,9 @@ function settleSpreads(
     const item = itemIn(spread, problem, domain);
     const level = levels[index] ?? null;
     if (item === -1 || level === null) return;
-    const place = spread.items.indexOf(item);
-    const least = at(spread.assigned, place) - (at(spread.counts, place) - level);
     const taken = parts.reduce((sum, one, part) => sum + (one.item === item ? one.count - at(sent, part) : 0), 0);
-    rest.more[index] = at(rest.more, index) - (taken - least);
+    rest.more[index] = at(rest.more, index) - (taken - leastOf(spread, item, level));
     const own = assigned[index];
-    if (own !== undefined) own[place] = taken;
+    if (own !== undefined) own[spread.items.indexOf(item)] = taken;
   });
 }
