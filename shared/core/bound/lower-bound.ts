@@ -21,7 +21,7 @@ import { costOf, type Workspace } from '../placing/state/workspace.ts';
  * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap,
  * and a better proof would cost time for nothing. Beside existing capacity there is no other proof, and it is quicker.
  */
-const FEW_CLAIMS = 12;
+const FEW_CLAIMS = 30;
 const FEW_BESIDE_CAPACITY = 60;
 /** Of so few claims whole ones are worth counting, however far the bound is. */
 const ALWAYS_COUNTED = 6;

@@ -52,7 +52,7 @@ export const KARPENTER_POLICY: SchedulingPolicy = {
  */
 export interface WorkLimits {
   /**
-   * Operations that packing and its proof may take in all, 5 to 10 ns each. A first plan is made whatever the number.
+   * Operations that packing and its proof may take in all, 3 to 8 ns each. A first plan is made whatever the number.
    */
   readonly operations: number;
 }
@@ -60,7 +60,7 @@ export interface WorkLimits {
 /**
  * About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/planning/packing.ts).
  */
-export const DEFAULT_WORK: WorkLimits = { operations: 60_000_000 };
+export const DEFAULT_WORK: WorkLimits = { operations: 120_000_000 };
 
 /** Pods with resource claims (DRA) are left, or planned with the means to read them. */
 export type DeviceSupport =

@@ -10,7 +10,7 @@ import { generateColumns, type Relaxation } from './columns/generate-columns.ts'
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
 import { roundFractions } from './first/round-fractions.ts';
 import { packInto, packQuickly, tryAll, type NodesToFill, type PackIntoResult } from './whole/pack-into.ts';
-import { packSeeded } from './first/pack-seeded.ts';
+import { packSeeded, podsOf } from './first/pack-seeded.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
 import { partsOf } from './problem/problem-parts.ts';
 import {
@@ -115,10 +115,10 @@ export function packingBound(problem: PackingProblem, asked: BoundGoal, work: Wo
 
 function closerBound(part: Part, fluid: Float64Array, first: Proof, { below, fractions }: BoundGoal): number {
   const { work } = part;
-  const quick = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
+  const quick = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, from: null }));
   if (quick.cost < fractions) return stronger(first, proofOf(part, quick.values, work)).bound;
   const { values } = withShare(work, SHARE.proofColumns, (own) =>
-    relax(part, quick.values, { work: own, thorough: true }),
+    relax(part, quick.values, { work: own, from: quick }),
   );
   const share = below === null ? 1 : SHARE.proofOnly;
   const proof = withShare(work, share, (own) => stronger(first, proofOf(part, values, own)));
@@ -158,10 +158,6 @@ function fractionalWorth(part: Part): Float64Array | null {
 
 function isMany({ flat: { items }, demand }: Part): boolean {
   return items >= MANY_ITEMS && podsOf(demand) > FEW_PODS;
-}
-
-function podsOf(demand: Float64Array): number {
-  return demand.reduce((sum, count) => sum + count, 0);
 }
 
 function packPart(problem: PackingProblem, work: Work): BoundedPacking {
@@ -222,13 +218,13 @@ function improve(part: Part, first: Packing, fluid: Float64Array): BoundedPackin
   const keep = (packing: Packing): void => addPacking(flat, pool, packing);
   const share = isMany(part) ? SHARE.correctionOfMany : SHARE.correction;
   best = withShare(work, share, (own) => correctValues(flat, best, { demand: part.demand, fluid, work: own, keep }));
-  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
+  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, from: null }));
   values = relaxation.values;
   proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
   if (isDone(best, proof.bound)) return { ...best, ...proof };
   best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn: 0 }, own));
   if (isDone(best, proof.bound)) return { ...best, ...proof };
-  relaxation = withShare(work, SHARE.columns, (own) => relax(part, values, { work: own, thorough: true }));
+  relaxation = withShare(work, SHARE.columns, (own) => relax(part, values, { work: own, from: relaxation }));
   values = relaxation.values;
   proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
   for (let turn = 0; turn < DIVES && !isDone(best, proof.bound); turn++) {
@@ -251,9 +247,18 @@ const SHARE = {
 function relax(
   { flat, demand, pool }: Part,
   guess: Float64Array,
-  { work, thorough }: { readonly work: Work; readonly thorough: boolean },
+  { work, from }: { readonly work: Work; readonly from: Relaxation | null },
 ): Relaxation {
-  return generateColumns(flat, { pool, demand, guess, gifts: null, maxRounds: ROUNDS, thorough, work });
+  return generateColumns(flat, {
+    pool,
+    demand,
+    guess,
+    gifts: null,
+    from,
+    maxRounds: ROUNDS,
+    thorough: from !== null,
+    work,
+  });
 }
 
 function diveFrom(
@@ -325,7 +330,7 @@ function coverBy(
 /** What a pod of each item is worth, by fractions of filled nodes; micro-USD per hour. */
 export function worthOf(problem: PackingProblem, work: Work): Float64Array {
   const { part, fluid } = prepared(problem, work);
-  return relax(part, fluid, { work, thorough: false }).values;
+  return relax(part, fluid, { work, from: null }).values;
 }
 
 /** A search for the cheapest set of nodes that holds all pods by rules that the problem does not know. */
@@ -346,7 +351,7 @@ export interface RuledNodes {
 export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes, work: Work): CoverResult {
   const { part, kept, fluid } = prepared(problem, work);
   const first = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
-  const relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
+  const relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, from: null }));
   const { values } = relaxation;
   const proof = stronger(
     first,

@@ -32,6 +32,10 @@ const MIXED_SHARE = 0.3;
 /** However much work packing took, the proof may take this share of all that is allowed. */
 const PROOF_SHARE = 0.2;
 
+/** The same of a plan of few claims: where whole nodes are counted, work gains most. */
+const PROOF_SHARE_OF_FEW = 0.5;
+const FEW_CLAIMS = 30;
+
 /**
  * Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second.
  */
@@ -131,6 +135,7 @@ function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER)
   const left = placeByTerm(workspace, after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]));
   if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
-  const proof = { left: input.work.operations * PROOF_SHARE };
+  const share = workspace.claims.length <= FEW_CLAIMS ? PROOF_SHARE_OF_FEW : PROOF_SHARE;
+  const proof = { left: input.work.operations * share };
   return { workspace, left: [...left, ...hopeless], isMixed, solved, proof };
 }

@@ -1,8 +1,9 @@
-import { at } from '../../quantity/at.ts';
+import { byteAt, doubleAt } from '../../quantity/at.ts';
 import { weigh } from './cuts.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { limitOf } from '../knapsack/knapsack-of.ts';
 import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Master } from '../lp/master.ts';
+import { resume } from '../lp/resume.ts';
 import { addPattern, giftPattern, patternOf, type Pattern, type PatternPool } from './patterns.ts';
 import { priceOpen, priceSizes, type PricedSizes } from './price-sizes.ts';
 import type { Work } from '../problem/work.ts';
@@ -27,6 +28,8 @@ export interface Generation {
   readonly guess: Float64Array;
   /** Capacity that costs nothing, filled as a whole; null for none. */
   readonly gifts: Gifts | null;
+  /** A relaxation over the same pool to go on from; null for none. Left as it is. */
+  readonly from: Relaxation | null;
   readonly maxRounds: number;
   /** Whether to search long for what quick searches leave open: it gains little but a better bound. */
   readonly thorough: boolean;
@@ -48,7 +51,7 @@ const FIRST_NODES = 300;
 const MOST_NODES = 3_000;
 /** With more items than this, rounds add few columns, since each costs the simplex more than it costs to find. */
 const MANY_ITEMS = 24;
-const COLUMNS_PER_ROUND = 12;
+const COLUMNS_PER_ROUND = 48;
 /** Of what it costs: a pattern that would lower the cost by less is not added. */
 const LEAST_GAIN = 1e-6;
 
@@ -61,8 +64,7 @@ const LEAST_GAIN = 1e-6;
 export function generateColumns(flat: FlatProblem, generation: Generation): Relaxation {
   const { pool, demand, maxRounds, work } = generation;
   addSingles(flat, demand, pool);
-  const master = masterFor(flat, generation);
-  for (const pattern of pool.patterns) master.columns.push(pattern);
+  const master = startingMaster(flat, generation);
   let best = boundOfGuess(flat, generation, master);
   let effort: Effort | null = { nodes: FIRST_NODES, smoothing: SMOOTHING };
   for (let round = 0; round < maxRounds && effort !== null; round++) {
@@ -106,7 +108,7 @@ const CEILING = 1.25;
  */
 function priceCeilings(flat: FlatProblem, { pool, demand, guess }: Generation): Float64Array {
   if (flat.items <= MANY_ITEMS) return demand.map((_, item) => dearest(flat, pool, item));
-  return demand.map((_, item) => Math.max(1, at(guess, item) * CEILING));
+  return demand.map((_, item) => Math.max(1, doubleAt(guess, item) * CEILING));
 }
 
 /** Doubles the ceilings that hold duals down; false when there are none. */
@@ -114,8 +116,8 @@ function raiseCeilings(master: Master): boolean {
   const { basis, amounts, ownCost, covering } = master;
   let raised = false;
   basis.forEach((variable, row) => {
-    if (variable >= 0 || variable < -covering || at(amounts, row) < 1e-4) return;
-    ownCost[-1 - variable] = at(ownCost, -1 - variable) * 2;
+    if (variable >= 0 || variable < -covering || doubleAt(amounts, row) < 1e-4) return;
+    ownCost[-1 - variable] = doubleAt(ownCost, -1 - variable) * 2;
     raised = true;
   });
   if (raised) recalculateDuals(master);
@@ -128,9 +130,9 @@ function raiseCeilings(master: Master): boolean {
  */
 function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): BoundAndValues {
   const { pool, demand, guess, gifts } = generation;
-  const wanted = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
+  const wanted = guess.map((value, item) => (doubleAt(demand, item) > 0 ? value : 0));
   const guesses =
-    gifts === null ? [wanted] : [wanted, wanted.map((value, item) => value * (1 - at(gifts.holds, item)))];
+    gifts === null ? [wanted] : [wanted, wanted.map((value, item) => value * (1 - byteAt(gifts.holds, item)))];
   let best: BoundAndValues = { bound: 0, values: wanted };
   for (const values of guesses) {
     const priced = priceAll(flat, generation, values, FIRST_NODES);
@@ -138,6 +140,15 @@ function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master)
     best = better(best, demand, values, priced);
   }
   return best;
+}
+
+/** Where there is a relaxation to go on from, its basis; all patterns known are its columns. */
+function startingMaster(flat: FlatProblem, generation: Generation): Master {
+  const { from, pool, demand, work } = generation;
+  const master = (from === null ? null : resume(from.master, demand, work)) ?? masterFor(flat, generation);
+  // Every pattern of the pool is a column, in the same order.
+  for (const pattern of pool.patterns.slice(master.columns.length)) master.columns.push(pattern);
+  return master;
 }
 
 /** A row per item, and one by which all gifts are filled at most once. */
@@ -167,8 +178,8 @@ function harder({ nodes, smoothing }: Effort, thorough: boolean): Effort | null 
 /** Items without demand are worth nothing: their duals are arbitrary. */
 function blend(best: Float64Array, { duals, demand }: Master, smoothing: number): Float64Array {
   return best.map((value, item) => {
-    const dual = Math.max(0, at(duals, item));
-    return at(demand, item) > 0 ? smoothing * value + (1 - smoothing) * dual : 0;
+    const dual = Math.max(0, doubleAt(duals, item));
+    return doubleAt(demand, item) > 0 ? smoothing * value + (1 - smoothing) * dual : 0;
   });
 }
 
@@ -202,11 +213,11 @@ function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<
 /** For every item, the size that holds it at the least price per pod: with them every row can be served. */
 function addSingles(flat: FlatProblem, demand: Float64Array, pool: PatternPool): void {
   for (let item = 0; item < flat.items; item++) {
-    if (at(demand, item) === 0) continue;
+    if (doubleAt(demand, item) === 0) continue;
     let [best, most, least] = [-1, 0, Infinity];
     for (let bin = 0; bin < flat.bins; bin++) {
-      const limit = limitOf(flat, bin, item, at(demand, item));
-      const price = at(flat.prices, bin) / limit;
+      const limit = limitOf(flat, bin, item, doubleAt(demand, item));
+      const price = doubleAt(flat.prices, bin) / limit;
       if (limit > 0 && price < least) [best, most, least] = [bin, limit, price];
     }
     if (best === -1) continue;

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { at, doubleAt } from '../../quantity/at.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import type { Column } from '../lp/master.ts';
 import type { Packing } from '../problem/problem.ts';
@@ -30,7 +30,7 @@ export function patternOf({ prices }: FlatProblem, bin: number, counts: Int32Arr
     rows.push(item);
     amounts.push(count);
   });
-  return { bin, cost: at(prices, bin), rows: Int32Array.from(rows), amounts: Float64Array.from(amounts) };
+  return { bin, cost: doubleAt(prices, bin), rows: Int32Array.from(rows), amounts: Float64Array.from(amounts) };
 }
 
 /** A filling of all gifts; its last row is the one that says how often they can be filled. */

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt } from '../../quantity/at.ts';
 import { fillBest } from '../knapsack/fill-best.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { knapsackOf } from '../knapsack/knapsack-of.ts';
@@ -50,7 +50,7 @@ export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing,
   const open: Array<OpenSize> = [];
   let scale = 1;
   for (let bin = 0; bin < flat.bins; bin++) {
-    const price = at(flat.prices, bin);
+    const price = doubleAt(flat.prices, bin);
     const knapsack = knapsackOf(flat, bin, values, demand);
     const effort = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes, isDeep: false };
     const { value, counts, atMost } = fillBest(knapsack, effort, work);
@@ -70,7 +70,7 @@ export function priceOpen(
   const patterns: Array<Pattern> = [];
   let scale = 1 / ((1 + TOLERANCE) * MARGIN);
   for (const { bin, atMost } of open) {
-    const price = at(flat.prices, bin);
+    const price = doubleAt(flat.prices, bin);
     if (patterns.length >= DEEP_PATTERNS) {
       scale = Math.min(scale, price / atMost);
       continue;

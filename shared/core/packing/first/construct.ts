@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { at, doubleAt } from '../../quantity/at.ts';
 import { knapsackOf } from '../knapsack/knapsack-of.ts';
 import { relaxedValue, relaxKnapsack } from '../knapsack/relax-knapsack.ts';
 import { fillNode, type FillBuffers, type FillRule, type FlatProblem } from '../problem/fill.ts';
@@ -42,15 +42,15 @@ export function buyInTurn(flat: FlatProblem, left: Float64Array, next: () => Pac
   // Each round takes at least one pod, and usually the last of an item: twice the items and a margin is never reached.
   for (let round = 0; round < MAX_ROUNDS && left.some((count) => count > 0); round++) {
     const last = cheapestHolding(flat, left);
-    if (last !== -1 && (ending === null || cost + at(flat.prices, last) < ending.cost)) {
+    if (last !== -1 && (ending === null || cost + doubleAt(flat.prices, last) < ending.cost)) {
       const rest = { bin: last, counts: Int32Array.from(left), times: 1 };
-      ending = { cost: cost + at(flat.prices, last), nodes: [...nodes, rest] };
+      ending = { cost: cost + doubleAt(flat.prices, last), nodes: [...nodes, rest] };
     }
     const node = next();
     if (node === null) break;
     nodes.push(node);
-    cost += at(flat.prices, node.bin) * node.times;
-    node.counts.forEach((count, item) => (left[item] = at(left, item) - count * node.times));
+    cost += doubleAt(flat.prices, node.bin) * node.times;
+    node.counts.forEach((count, item) => (left[item] = doubleAt(left, item) - count * node.times));
   }
   const stranded = Int32Array.from(left);
   if (ending !== null && (ending.cost < cost || stranded.some((count) => count > 0))) {
@@ -68,7 +68,7 @@ function bestNode(construction: Construction): PackedNode | null {
     if (best !== null && most <= best.ratio * (1 + SLACK)) break;
     for (const rule of RULES) {
       const worth = fillNode(flat, { bin, rule }, { left, worth: guidance.worth }, buffers);
-      const ratio = worth / Math.max(1, at(flat.prices, bin));
+      const ratio = worth / Math.max(1, doubleAt(flat.prices, bin));
       if (worth > 0 && (best === null || ratio > best.ratio)) best = { bin, counts: buffers.counts.slice(), ratio };
     }
   }
@@ -90,7 +90,7 @@ function candidates({ flat, guidance, left }: Construction): ReadonlyArray<Candi
   guidance.work.left -= bins * items * width * 10;
   return Array.from({ length: bins }, (_, bin): Candidate => {
     const knapsack = knapsackOf(flat, bin, guidance.worth, left);
-    const most = relaxedValue(knapsack, relaxKnapsack(knapsack)) / Math.max(1, at(flat.prices, bin));
+    const most = relaxedValue(knapsack, relaxKnapsack(knapsack)) / Math.max(1, doubleAt(flat.prices, bin));
     return { bin, most };
   }).toSorted((a, b) => b.most - a.most || a.bin - b.bin);
 }
@@ -99,7 +99,7 @@ function candidates({ flat, guidance, left }: Construction): ReadonlyArray<Candi
 export function timesWithin(counts: Int32Array, left: Float64Array): number {
   let times = Infinity;
   counts.forEach((count, item) => {
-    if (count > 0) times = Math.min(times, Math.floor(at(left, item) / count));
+    if (count > 0) times = Math.min(times, Math.floor(doubleAt(left, item) / count));
   });
   return Number.isFinite(times) ? Math.max(1, times) : 1;
 }
@@ -110,15 +110,15 @@ export function cheapestHolding(flat: FlatProblem, counts: ArrayLike<number>): n
   const load = new Float64Array(width);
   for (let item = 0; item < items; item++) {
     const count = at(counts, item);
-    if (count > at(perNode, item)) return -1;
+    if (count > doubleAt(perNode, item)) return -1;
     for (let resource = 0; resource < width; resource++) {
-      load[resource] = at(load, resource) + count * at(requests, item * width + resource);
+      load[resource] = doubleAt(load, resource) + count * doubleAt(requests, item * width + resource);
     }
   }
   let best = -1;
   for (let bin = 0; bin < bins; bin++) {
-    if (best !== -1 && at(prices, bin) >= at(prices, best)) continue;
-    if (!load.every((amount, resource) => amount <= at(usable, bin * width + resource))) continue;
+    if (best !== -1 && doubleAt(prices, bin) >= doubleAt(prices, best)) continue;
+    if (!load.every((amount, resource) => amount <= doubleAt(usable, bin * width + resource))) continue;
     if (admitsAll(counts, admits, bin * items, items)) best = bin;
   }
   return best;

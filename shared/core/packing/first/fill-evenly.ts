@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { byteAt, doubleAt, intAt } from '../../quantity/at.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import type { Work } from '../problem/work.ts';
 
@@ -47,7 +47,7 @@ export function fillEvenly(flat: FlatProblem, lots: ReadonlyArray<NodeLot>, fill
     Array.from({ length: count }, (): Node => ({
       lot,
       bin,
-      free: Float64Array.from({ length: width }, (_, k) => at(flat.usable, bin * width + k) * share),
+      free: Float64Array.from({ length: width }, (_, k) => doubleAt(flat.usable, bin * width + k) * share),
       strain: new Float64Array(width).fill(1),
       counts: new Int32Array(items),
     })),
@@ -56,12 +56,12 @@ export function fillEvenly(flat: FlatProblem, lots: ReadonlyArray<NodeLot>, fill
   for (const item of largestFirst(flat, lots, fill.demand)) {
     const factors = lots.map(({ bin, share }) => factorsOf(flat, fill, { item, bin, share }));
     const own = nodes.filter(({ lot }) => factors[lot] !== null);
-    while (at(left, item) > 0) {
+    while (doubleAt(left, item) > 0) {
       fill.work.left -= own.length * width * 2;
       const node = leastStrained(flat, own, factors, item);
       if (node === null) break;
       put(flat, node, item, factors[node.lot] ?? new Float64Array());
-      left[item] = at(left, item) - 1;
+      left[item] = doubleAt(left, item) - 1;
     }
   }
   return {
@@ -77,15 +77,16 @@ function largestFirst(
   demand: Float64Array,
 ): ReadonlyArray<number> {
   const whole = Float64Array.from({ length: width }, (_, k) =>
-    lots.reduce((sum, { bin, count, share }) => sum + count * share * at(usable, bin * width + k), 0),
+    lots.reduce((sum, { bin, count, share }) => sum + count * share * doubleAt(usable, bin * width + k), 0),
   );
   const sizes = demand.map((_, item) => {
     let most = 0;
-    for (let k = 0; k < width; k++) most = Math.max(most, at(requests, item * width + k) / Math.max(1, at(whole, k)));
+    for (let k = 0; k < width; k++)
+      most = Math.max(most, doubleAt(requests, item * width + k) / Math.max(1, doubleAt(whole, k)));
     return most;
   });
-  const waiting = [...demand.keys()].filter((item) => at(demand, item) > 0);
-  return waiting.toSorted((a, b) => at(sizes, b) - at(sizes, a) || a - b);
+  const waiting = [...demand.keys()].filter((item) => doubleAt(demand, item) > 0);
+  return waiting.toSorted((a, b) => doubleAt(sizes, b) - doubleAt(sizes, a) || a - b);
 }
 
 /** Per resource, by how much of itself a pod adds to the strain; null where the pod is not to be. */
@@ -94,10 +95,12 @@ function factorsOf(
   { suits, steepness }: EvenFill,
   { item, bin, share }: { readonly item: number; readonly bin: number; readonly share: number },
 ): Float64Array | null {
-  if (at(admits, bin * items + item) !== 1 || !suits(item, bin)) return null;
+  if (byteAt(admits, bin * items + item) !== 1 || !suits(item, bin)) return null;
   return Float64Array.from({ length: width }, (_, k) => {
-    const request = at(requests, item * width + k);
-    return request === 0 ? 0 : Math.expm1(Math.min(1, request / (at(usable, bin * width + k) * share)) * steepness);
+    const request = doubleAt(requests, item * width + k);
+    return request === 0
+      ? 0
+      : Math.expm1(Math.min(1, request / (doubleAt(usable, bin * width + k) * share)) * steepness);
   });
 }
 
@@ -111,12 +114,12 @@ function leastStrained(
   for (const node of nodes) {
     const { lot, free, strain, counts } = node;
     const own = factors[lot];
-    if (own === null || own === undefined || at(counts, item) >= at(perNode, item)) continue;
+    if (own === null || own === undefined || intAt(counts, item) >= doubleAt(perNode, item)) continue;
     let added = 0;
     let fits = true;
     for (let k = 0; k < width && fits; k++) {
-      fits = at(requests, item * width + k) <= at(free, k);
-      added += at(strain, k) * at(own, k);
+      fits = doubleAt(requests, item * width + k) <= doubleAt(free, k);
+      added += doubleAt(strain, k) * doubleAt(own, k);
     }
     if (fits && added < least) [best, least] = [node, added];
   }
@@ -124,9 +127,9 @@ function leastStrained(
 }
 
 function put({ width, requests }: FlatProblem, { free, strain, counts }: Node, item: number, own: Float64Array): void {
-  counts[item] = at(counts, item) + 1;
+  counts[item] = intAt(counts, item) + 1;
   for (let k = 0; k < width; k++) {
-    free[k] = at(free, k) - at(requests, item * width + k);
-    strain[k] = at(strain, k) * (1 + at(own, k));
+    free[k] = doubleAt(free, k) - doubleAt(requests, item * width + k);
+    strain[k] = doubleAt(strain, k) * (1 + doubleAt(own, k));
   }
 }

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt, intAt } from '../../quantity/at.ts';
 
 /**
  * A linear program that packs pods where pods and nodes may be cut: the cheapest numbers of nodes such that each size
@@ -73,13 +73,14 @@ export function startLp({ width, demand, sizes, home }: LpStart): FractionalLp {
     const load = new Float64Array(width);
     home.forEach((own, item) => {
       if (own !== index) return;
-      for (let k = 0; k < width; k++) load[k] = at(load, k) + at(demand, item) * at(size.shares, item * width + k);
+      for (let k = 0; k < width; k++)
+        load[k] = doubleAt(load, k) + doubleAt(demand, item) * doubleAt(size.shares, item * width + k);
     });
     addSize(lp, size, load);
     const from = index * width;
     const nodes = load.reduce((most, one) => Math.max(most, one), 0);
     lp.basis.forEach((basic, row) => {
-      if (row >= from) lp.amounts[row] = basic.kind === 'nodes' ? nodes : nodes - at(load, row - from);
+      if (row >= from) lp.amounts[row] = basic.kind === 'nodes' ? nodes : nodes - doubleAt(load, row - from);
     });
   });
   return lp;
@@ -93,7 +94,7 @@ export function addSize(lp: FractionalLp, size: LpSize, scarcity: Float64Array):
   const rows = basis.length;
   const grown = rows + width;
   let scarcest = 0;
-  for (let k = 1; k < width; k++) if (at(scarcity, k) > at(scarcity, scarcest)) scarcest = k;
+  for (let k = 1; k < width; k++) if (doubleAt(scarcity, k) > doubleAt(scarcity, scarcest)) scarcest = k;
   const larger = new Float64Array(grown * grown);
   for (let row = 0; row < rows; row++) larger.set(inverse.subarray(row * rows, (row + 1) * rows), row * grown);
   const more: Array<Basic> = [];
@@ -126,7 +127,7 @@ export function improveLp(lp: FractionalLp, maxPivots: number): number {
 export function nodesInLp({ basis, amounts, sizes }: FractionalLp): Float64Array {
   const nodes = new Float64Array(sizes.length);
   basis.forEach((basic, row) => {
-    if (basic.kind === 'nodes') nodes[basic.size] = Math.max(0, at(amounts, row));
+    if (basic.kind === 'nodes') nodes[basic.size] = Math.max(0, doubleAt(amounts, row));
   });
   return nodes;
 }
@@ -134,9 +135,10 @@ export function nodesInLp({ basis, amounts, sizes }: FractionalLp): Float64Array
 /** What a pod of the item costs on the size; Infinity where it may not be there. */
 export function costInLp({ sizes, prices, width }: FractionalLp, item: number, size: number): number {
   const shares = sizes[size]?.shares ?? NONE;
-  if (at(shares, item * width) === Infinity) return Infinity;
+  if (doubleAt(shares, item * width) === Infinity) return Infinity;
   let cost = 0;
-  for (let k = 0; k < width; k++) cost += at(shares, item * width + k) * Math.max(0, at(prices, size * width + k));
+  for (let k = 0; k < width; k++)
+    cost += doubleAt(shares, item * width + k) * Math.max(0, doubleAt(prices, size * width + k));
   return cost;
 }
 
@@ -148,7 +150,7 @@ function priceRows({ basis, sizes, inverse, prices }: FractionalLp): void {
   basis.forEach((basic, row) => {
     if (basic.kind !== 'nodes') return;
     const price = sizes[basic.size]?.price ?? 0;
-    for (let k = 0; k < rows; k++) prices[k] = at(prices, k) - price * at(inverse, row * rows + k);
+    for (let k = 0; k < rows; k++) prices[k] = doubleAt(prices, k) - price * doubleAt(inverse, row * rows + k);
   });
 }
 
@@ -156,11 +158,11 @@ function mostGaining(lp: FractionalLp): Basic | null {
   const { basis, sizes, prices, width, items, demand, home } = lp;
   let [best, most]: [Basic | null, number] = [null, 0];
   for (let row = 0; row < basis.length; row++) {
-    if (at(prices, row) < -EPSILON * priceOf(lp, Math.floor(row / width))) return { kind: 'free', row };
+    if (doubleAt(prices, row) < -EPSILON * priceOf(lp, Math.floor(row / width))) return { kind: 'free', row };
   }
   sizes.forEach(({ price }, size) => {
     let worth = 0;
-    for (let k = 0; k < width; k++) worth += at(prices, size * width + k);
+    for (let k = 0; k < width; k++) worth += doubleAt(prices, size * width + k);
     if (worth - price > EPSILON * price && worth - price > most)
       [best, most] = [{ kind: 'nodes', size }, worth - price];
   });
@@ -169,12 +171,12 @@ function mostGaining(lp: FractionalLp): Basic | null {
   for (let looked = 0; looked < items && (best === null || looked % AT_ONCE !== 0); looked++) {
     const item = lp.next;
     lp.next = item + 1 < items ? item + 1 : 0;
-    if (at(demand, item) === 0) continue;
-    const own = at(home, item);
+    if (doubleAt(demand, item) === 0) continue;
+    const own = intAt(home, item);
     const now = costInLp(lp, item, own);
     for (let size = 0; size < sizes.length; size++) {
       if (size === own) continue;
-      const gain = (now - costInLp(lp, item, size)) * at(demand, item);
+      const gain = (now - costInLp(lp, item, size)) * doubleAt(demand, item);
       if (gain > most && gain > EPSILON * priceOf(lp, size)) [best, most] = [{ kind: 'pods', item, size }, gain];
     }
   }
@@ -192,17 +194,17 @@ function directionOf(lp: FractionalLp, entering: Basic): void {
   direction.fill(0);
   const add = (row: number, amount: number): void => {
     if (amount === 0) return;
-    for (let r = 0; r < rows; r++) direction[r] = at(direction, r) + amount * at(inverse, r * rows + row);
+    for (let r = 0; r < rows; r++) direction[r] = doubleAt(direction, r) + amount * doubleAt(inverse, r * rows + row);
   };
   const addShares = (item: number, size: number, sign: number): void => {
     const shares = sizes[size]?.shares ?? NONE;
-    for (let k = 0; k < width; k++) add(size * width + k, sign * at(shares, item * width + k));
+    for (let k = 0; k < width; k++) add(size * width + k, sign * doubleAt(shares, item * width + k));
   };
   if (entering.kind === 'free') add(entering.row, 1);
   else if (entering.kind === 'nodes') for (let k = 0; k < width; k++) add(entering.size * width + k, -1);
   else {
     addShares(entering.item, entering.size, 1);
-    addShares(entering.item, at(home, entering.item), -1);
+    addShares(entering.item, intAt(home, entering.item), -1);
   }
 }
 
@@ -228,12 +230,12 @@ function enter(lp: FractionalLp, entering: Basic): boolean {
     if (entering.kind !== 'pods') return false;
     move(lp, entering, end.move);
     lp.home[end.item] = entering.size;
-    lp.atHome[end.item] = at(lp.demand, end.item);
+    lp.atHome[end.item] = doubleAt(lp.demand, end.item);
     return true;
   }
   moveHome(lp, end.item, row);
   directionOf(lp, entering);
-  if (Math.abs(at(lp.direction, row)) < PIVOT) return false;
+  if (Math.abs(doubleAt(lp.direction, row)) < PIVOT) return false;
   move(lp, entering, end.move);
   pivot(lp, entering, row);
   lp.amounts[row] = end.move;
@@ -247,10 +249,10 @@ function endOf(lp: FractionalLp, entering: Basic): End | null {
   const rates = new Map<number, number>();
   if (entering.kind === 'pods') rates.set(entering.item, -1);
   basis.forEach((basic, row) => {
-    const slope = at(direction, row);
+    const slope = doubleAt(direction, row);
     if (basic.kind === 'pods') rates.set(basic.item, (rates.get(basic.item) ?? 0) + slope);
     if (slope <= PIVOT) return;
-    const ratio = Math.max(0, at(amounts, row)) / slope;
+    const ratio = Math.max(0, doubleAt(amounts, row)) / slope;
     if (ratio < least - 1e-12 || (ratio <= least && slope > largest)) {
       [least, largest] = [ratio, slope];
       end = { kind: 'basic', row, move: ratio };
@@ -258,7 +260,7 @@ function endOf(lp: FractionalLp, entering: Basic): End | null {
   });
   for (const [item, rate] of rates) {
     if (rate >= -PIVOT) continue;
-    const ratio = Math.max(0, at(atHome, item)) / -rate;
+    const ratio = Math.max(0, doubleAt(atHome, item)) / -rate;
     if (ratio < least - 1e-12) {
       least = ratio;
       end = { kind: 'home', item, move: ratio };
@@ -269,11 +271,11 @@ function endOf(lp: FractionalLp, entering: Basic): End | null {
 
 function move({ basis, amounts, direction, atHome }: FractionalLp, entering: Basic, by: number): void {
   basis.forEach((basic, row) => {
-    const change = by * at(direction, row);
-    amounts[row] = at(amounts, row) - change;
-    if (basic.kind === 'pods') atHome[basic.item] = at(atHome, basic.item) + change;
+    const change = by * doubleAt(direction, row);
+    amounts[row] = doubleAt(amounts, row) - change;
+    if (basic.kind === 'pods') atHome[basic.item] = doubleAt(atHome, basic.item) + change;
   });
-  if (entering.kind === 'pods') atHome[entering.item] = at(atHome, entering.item) - by;
+  if (entering.kind === 'pods') atHome[entering.item] = doubleAt(atHome, entering.item) - by;
 }
 
 /** The size that some pods of the item are on in `row` becomes its home, and its home takes that row. */
@@ -284,11 +286,12 @@ function moveHome(lp: FractionalLp, item: number, row: number): void {
   if (basic?.kind !== 'pods') return;
   basis.forEach((other, r) => {
     if (r === row || other.kind !== 'pods' || other.item !== item) return;
-    for (let k = 0; k < rows; k++) inverse[row * rows + k] = at(inverse, row * rows + k) + at(inverse, r * rows + k);
+    for (let k = 0; k < rows; k++)
+      inverse[row * rows + k] = doubleAt(inverse, row * rows + k) + doubleAt(inverse, r * rows + k);
   });
-  for (let k = 0; k < rows; k++) inverse[row * rows + k] = -at(inverse, row * rows + k);
-  const old = at(home, item);
-  [amounts[row], atHome[item]] = [at(atHome, item), at(amounts, row)];
+  for (let k = 0; k < rows; k++) inverse[row * rows + k] = -doubleAt(inverse, row * rows + k);
+  const old = intAt(home, item);
+  [amounts[row], atHome[item]] = [doubleAt(atHome, item), doubleAt(amounts, row)];
   home[item] = basic.size;
   lp.basis = basis.with(row, { kind: 'pods', item, size: old });
 }
@@ -296,13 +299,13 @@ function moveHome(lp: FractionalLp, item: number, row: number): void {
 function pivot(lp: FractionalLp, entering: Basic, leaving: number): void {
   const { basis, inverse, direction } = lp;
   const rows = basis.length;
-  const divisor = at(direction, leaving);
-  for (let k = 0; k < rows; k++) inverse[leaving * rows + k] = at(inverse, leaving * rows + k) / divisor;
+  const divisor = doubleAt(direction, leaving);
+  for (let k = 0; k < rows; k++) inverse[leaving * rows + k] = doubleAt(inverse, leaving * rows + k) / divisor;
   for (let row = 0; row < rows; row++) {
-    const factor = at(direction, row);
+    const factor = doubleAt(direction, row);
     if (row === leaving || factor === 0) continue;
     for (let k = 0; k < rows; k++) {
-      inverse[row * rows + k] = at(inverse, row * rows + k) - factor * at(inverse, leaving * rows + k);
+      inverse[row * rows + k] = doubleAt(inverse, row * rows + k) - factor * doubleAt(inverse, leaving * rows + k);
     }
   }
   lp.basis = basis.with(leaving, entering);

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt, intAt } from '../../quantity/at.ts';
 import { relaxedValue, relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
 import { suffixTable, tableWork, worthFrom, type SuffixTable } from './suffix-tables.ts';
 import type { Work } from '../problem/work.ts';
@@ -51,7 +51,7 @@ export function fillBest(knapsack: Knapsack, effort: FillEffort, work: Work): Fi
   const found = descend(tree, { ...effort, maxNodes: Math.min(effort.maxNodes, affordable) });
   work.left -= tree.nodes * nodeWork;
   const counts = new Int32Array(knapsack.items);
-  for (let d = 0; d < tree.depth; d++) counts[at(tree.order, d)] = at(tree.best, d);
+  for (let d = 0; d < tree.depth; d++) counts[intAt(tree.order, d)] = intAt(tree.best, d);
   const closed = Math.max(found, effort.above) + effort.step;
   const atMost = Math.min(bound, Math.max(closed, tree.open));
   return { value: found, counts, atMost, isEnded: tree.open === 0 };
@@ -124,13 +124,13 @@ function treeOf(knapsack: Knapsack, multipliers: Float64Array): Tree {
   tree.gains[depth] = 0;
   tree.worth[0] = 0;
   for (let k = 0; k < width; k++) {
-    tree.free[k] = at(free, k);
+    tree.free[k] = doubleAt(free, k);
     tree.ratios[depth * width + k] = 0;
   }
   for (let d = depth - 1; d >= 0; d--) {
-    const item = at(tree.order, d);
-    tree.values[d] = at(values, item);
-    tree.limits[d] = at(limits, item);
+    const item = intAt(tree.order, d);
+    tree.values[d] = doubleAt(values, item);
+    tree.limits[d] = doubleAt(limits, item);
     tree.best[d] = 0;
     summarize(tree, { requests, from: item * width }, d);
   }
@@ -142,17 +142,17 @@ function orderByScore(tree: Tree, { width, items, requests, values, limits }: Kn
   const { scores, order, multipliers } = tree;
   tree.depth = 0;
   for (let item = 0; item < items; item++) {
-    if (at(limits, item) === 0 || at(values, item) <= 0) continue;
+    if (doubleAt(limits, item) === 0 || doubleAt(values, item) <= 0) continue;
     let cost = 0;
-    for (let k = 0; k < width; k++) cost += at(multipliers, k) * at(requests, item * width + k);
-    scores[item] = cost > 0 ? at(values, item) / cost : Infinity;
+    for (let k = 0; k < width; k++) cost += doubleAt(multipliers, k) * doubleAt(requests, item * width + k);
+    scores[item] = cost > 0 ? doubleAt(values, item) / cost : Infinity;
     order[tree.depth++] = item;
   }
   for (const gap of GAPS) {
     for (let from = gap; from < tree.depth; from++) {
-      const item = at(order, from);
+      const item = intAt(order, from);
       let to = from;
-      for (; to >= gap && isBefore(scores, item, at(order, to - gap)); to -= gap) order[to] = at(order, to - gap);
+      for (; to >= gap && isBefore(scores, item, intAt(order, to - gap)); to -= gap) order[to] = intAt(order, to - gap);
       order[to] = item;
     }
   }
@@ -162,13 +162,13 @@ function orderByScore(tree: Tree, { width, items, requests, values, limits }: Kn
 const GAPS = [1750, 701, 301, 132, 57, 23, 10, 4, 1];
 
 function isBefore(scores: Float64Array, item: number, other: number): boolean {
-  const [own, others] = [at(scores, item), at(scores, other)];
+  const [own, others] = [doubleAt(scores, item), doubleAt(scores, other)];
   return own === others ? item < other : own > others;
 }
 
 /** For each of the two resources that the multipliers value most. */
 function addTables(tree: Tree, { width, free }: Knapsack, work: Work): void {
-  const worth = (k: number): number => at(tree.multipliers, k) * at(free, k);
+  const worth = (k: number): number => doubleAt(tree.multipliers, k) * doubleAt(free, k);
   const scarcest = Array.from({ length: width }, (_, k) => k).toSorted((a, b) => worth(b) - worth(a) || a - b);
   for (const resource of scarcest.slice(0, 2)) {
     const operations = tableWork(tree, free, resource);
@@ -183,15 +183,15 @@ function summarize(
   own: { readonly requests: Float64Array; readonly from: number },
   d: number,
 ): void {
-  let gain = at(values, d);
+  let gain = doubleAt(values, d);
   for (let k = 0; k < width; k++) {
-    const request = at(own.requests, own.from + k);
+    const request = doubleAt(own.requests, own.from + k);
     requests[d * width + k] = request;
-    gain -= at(multipliers, k) * request;
-    const ratio = request > 0 ? at(values, d) / request : Infinity;
-    ratios[d * width + k] = Math.max(ratio, at(ratios, (d + 1) * width + k));
+    gain -= doubleAt(multipliers, k) * request;
+    const ratio = request > 0 ? doubleAt(values, d) / request : Infinity;
+    ratios[d * width + k] = Math.max(ratio, doubleAt(ratios, (d + 1) * width + k));
   }
-  gains[d] = at(gains, d + 1) + Math.max(0, gain) * at(limits, d);
+  gains[d] = doubleAt(gains, d + 1) + Math.max(0, gain) * doubleAt(limits, d);
 }
 
 /** The best value found. */
@@ -217,7 +217,7 @@ function descend(tree: Tree, { above, step, maxNodes }: FillEffort): number {
     if (total >= best + step) {
       best = total;
       found = total;
-      for (let e = 0; e < depth; e++) tree.best[e] = e <= d ? at(counts, e) : 0;
+      for (let e = 0; e < depth; e++) tree.best[e] = e <= d ? intAt(counts, e) : 0;
     }
     while (d >= 0 && !fewer(tree, d, best + step)) d--;
     if (d < 0) return found;
@@ -226,7 +226,7 @@ function descend(tree: Tree, { above, step, maxNodes }: FillEffort): number {
 
 /** One pod less of the item at this depth, if a branch with fewer can be worth `least`; else false. */
 function fewer(tree: Tree, d: number, least: number): boolean {
-  const count = at(tree.counts, d);
+  const count = intAt(tree.counts, d);
   if (count === 0) return false;
   tree.counts[d] = count - 1;
   return siblingBound(tree, d) >= least;
@@ -234,13 +234,13 @@ function fewer(tree: Tree, d: number, least: number): boolean {
 
 /** What no filling with at most the current count at this depth exceeds, by the multipliers. */
 function siblingBound({ width, free, multipliers, worth, gains, requests, values, counts }: Tree, d: number): number {
-  const count = at(counts, d);
-  let bound = at(worth, d) + at(gains, d + 1) + count * at(values, d);
-  let unit = at(values, d);
+  const count = intAt(counts, d);
+  let bound = doubleAt(worth, d) + doubleAt(gains, d + 1) + count * doubleAt(values, d);
+  let unit = doubleAt(values, d);
   for (let k = 0; k < width; k++) {
-    const price = at(multipliers, k);
-    const request = at(requests, d * width + k);
-    bound += price * (at(free, d * width + k) - count * request);
+    const price = doubleAt(multipliers, k);
+    const request = doubleAt(requests, d * width + k);
+    bound += price * (doubleAt(free, d * width + k) - count * request);
     unit -= price * request;
   }
   // Fewer of an item that costs more than it is worth gains up to the room it had taken.
@@ -252,11 +252,11 @@ const ROUNDING = 1 + 1e-12;
 
 /** Takes the current count of the item at `d`: fills in what is free and worth below it; returns the worth. */
 function apply({ width, free, worth, requests, values, counts }: Tree, d: number): number {
-  const count = at(counts, d);
+  const count = intAt(counts, d);
   for (let k = 0; k < width; k++) {
-    free[(d + 1) * width + k] = at(free, d * width + k) - count * at(requests, d * width + k);
+    free[(d + 1) * width + k] = doubleAt(free, d * width + k) - count * doubleAt(requests, d * width + k);
   }
-  const total = at(worth, d) + count * at(values, d);
+  const total = doubleAt(worth, d) + count * doubleAt(values, d);
   worth[d + 1] = total;
   return total;
 }
@@ -264,23 +264,23 @@ function apply({ width, free, worth, requests, values, counts }: Tree, d: number
 /** What no filling below depth `d` exceeds, given what is taken above it. */
 function boundAt(tree: Tree, d: number): number {
   const { width, free, multipliers, worth, gains, ratios, tables } = tree;
-  let relaxed = at(gains, d);
+  let relaxed = doubleAt(gains, d);
   let single = Infinity;
   for (let k = 0; k < width; k++) {
-    const room = at(free, d * width + k);
-    relaxed += at(multipliers, k) * room;
-    const ratio = at(ratios, d * width + k);
+    const room = doubleAt(free, d * width + k);
+    relaxed += doubleAt(multipliers, k) * room;
+    const ratio = doubleAt(ratios, d * width + k);
     if (ratio !== Infinity) single = Math.min(single, ratio * room);
   }
   let least = Math.min(relaxed, single);
   for (const table of tables) least = Math.min(least, boundByTable(tree, table, d));
-  return (at(worth, d) + least) * ROUNDING;
+  return (doubleAt(worth, d) + least) * ROUNDING;
 }
 
 function boundByTable({ width, free, multipliers }: Tree, table: SuffixTable, d: number): number {
   const { resource } = table;
-  let bound = worthFrom(table, d, at(free, d * width + resource));
-  for (let k = 0; k < width; k++) if (k !== resource) bound += at(multipliers, k) * at(free, d * width + k);
+  let bound = worthFrom(table, d, doubleAt(free, d * width + resource));
+  for (let k = 0; k < width; k++) if (k !== resource) bound += doubleAt(multipliers, k) * doubleAt(free, d * width + k);
   return bound;
 }
 
@@ -292,10 +292,10 @@ function openBound(tree: Tree, deepest: number): number {
 }
 
 function mostAt({ width, free, limits, requests }: Tree, d: number): number {
-  let most = at(limits, d);
+  let most = doubleAt(limits, d);
   for (let k = 0; k < width; k++) {
-    const request = at(requests, d * width + k);
-    if (request > 0) most = Math.min(most, Math.floor(at(free, d * width + k) / request));
+    const request = doubleAt(requests, d * width + k);
+    if (request > 0) most = Math.min(most, Math.floor(doubleAt(free, d * width + k) / request));
   }
   return Math.max(0, most);
 }

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt } from '../../quantity/at.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import type { Knapsack } from './relax-knapsack.ts';
 
@@ -7,7 +7,7 @@ export function knapsackOf(flat: FlatProblem, bin: number, values: Float64Array,
   const { width, items, requests, usable } = flat;
   const free = usable.subarray(bin * width, (bin + 1) * width);
   const limits = new Float64Array(items);
-  for (let item = 0; item < items; item++) limits[item] = limitOf(flat, bin, item, at(demand, item));
+  for (let item = 0; item < items; item++) limits[item] = limitOf(flat, bin, item, doubleAt(demand, item));
   return { width, items, requests, values, limits, free };
 }
 
@@ -19,10 +19,10 @@ export function limitOf(
   demand: number,
 ): number {
   if (admits[bin * items + item] !== 1) return 0;
-  let limit = Math.min(demand, at(perNode, item));
+  let limit = Math.min(demand, doubleAt(perNode, item));
   for (let k = 0; k < width; k++) {
-    const request = at(requests, item * width + k);
-    if (request > 0) limit = Math.min(limit, Math.floor(at(usable, bin * width + k) / request));
+    const request = doubleAt(requests, item * width + k);
+    if (request > 0) limit = Math.min(limit, Math.floor(doubleAt(usable, bin * width + k) / request));
   }
   return Math.max(0, limit);
 }
@@ -31,8 +31,8 @@ export function limitOf(
 export function largestShare({ width, requests, usable }: FlatProblem, bin: number, item: number): number {
   let share = 0;
   for (let k = 0; k < width; k++) {
-    const request = at(requests, item * width + k);
-    if (request > 0) share = Math.max(share, request / at(usable, bin * width + k));
+    const request = doubleAt(requests, item * width + k);
+    if (request > 0) share = Math.max(share, request / doubleAt(usable, bin * width + k));
   }
   return share;
 }

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { byteAt, doubleAt, intAt } from '../../quantity/at.ts';
 
 /**
  * One size to be filled with the most valuable pods: `items` kinds of them, `width` resources. Amounts, limits and free
@@ -45,11 +45,11 @@ export function relaxedValue(
   multipliers: Float64Array,
 ): number {
   let bound = 0;
-  for (let k = 0; k < width; k++) bound += at(multipliers, k) * at(free, k);
+  for (let k = 0; k < width; k++) bound += doubleAt(multipliers, k) * doubleAt(free, k);
   for (let item = 0; item < items; item++) {
-    let gain = at(values, item);
-    for (let k = 0; k < width; k++) gain -= at(multipliers, k) * at(requests, item * width + k);
-    if (gain > 0) bound += gain * at(limits, item);
+    let gain = doubleAt(values, item);
+    for (let k = 0; k < width; k++) gain -= doubleAt(multipliers, k) * doubleAt(requests, item * width + k);
+    if (gain > 0) bound += gain * doubleAt(limits, item);
   }
   return bound * (1 + EPSILON);
 }
@@ -92,7 +92,7 @@ function start(knapsack: Knapsack): Simplex {
     inverse[row * width + row] = 1;
     place[items + row] = 2;
     basis[row] = items + row;
-    amounts[row] = at(free, row);
+    amounts[row] = doubleAt(free, row);
   }
   return { knapsack, ...memory };
 }
@@ -100,10 +100,11 @@ function start(knapsack: Knapsack): Simplex {
 function price({ knapsack: { width, items, values }, basis, inverse, multipliers }: Simplex): void {
   multipliers.fill(0);
   for (let row = 0; row < width; row++) {
-    const variable = at(basis, row);
-    const value = variable < items ? at(values, variable) : 0;
+    const variable = intAt(basis, row);
+    const value = variable < items ? doubleAt(values, variable) : 0;
     if (value === 0) continue;
-    for (let k = 0; k < width; k++) multipliers[k] = at(multipliers, k) + value * at(inverse, row * width + k);
+    for (let k = 0; k < width; k++)
+      multipliers[k] = doubleAt(multipliers, k) + value * doubleAt(inverse, row * width + k);
   }
 }
 
@@ -113,20 +114,20 @@ function mostGaining({ knapsack, multipliers, place }: Simplex): number {
   let best = -1;
   let most = 0;
   for (let item = 0; item < items; item++) {
-    const where = at(place, item);
-    if (where === 2 || at(limits, item) === 0) continue;
-    let gain = at(values, item);
-    for (let k = 0; k < width; k++) gain -= at(multipliers, k) * at(requests, item * width + k);
+    const where = byteAt(place, item);
+    if (where === 2 || doubleAt(limits, item) === 0) continue;
+    let gain = doubleAt(values, item);
+    for (let k = 0; k < width; k++) gain -= doubleAt(multipliers, k) * doubleAt(requests, item * width + k);
     const way = where === 0 ? gain : -gain;
-    if (way <= EPSILON * Math.max(1, at(values, item))) continue;
-    const score = way * at(limits, item);
+    if (way <= EPSILON * Math.max(1, doubleAt(values, item))) continue;
+    const score = way * doubleAt(limits, item);
     if (score <= most) continue;
     best = item;
     most = score;
   }
   if (best !== -1) return best;
   for (let k = 0; k < width; k++) {
-    if (at(place, items + k) !== 2 && at(multipliers, k) < -EPSILON) return items + k;
+    if (byteAt(place, items + k) !== 2 && doubleAt(multipliers, k) < -EPSILON) return items + k;
   }
   return -1;
 }
@@ -135,32 +136,32 @@ function mostGaining({ knapsack, multipliers, place }: Simplex): number {
 function enter(state: Simplex, entering: number): boolean {
   const { knapsack, place, direction, amounts, basis } = state;
   const { width, items, limits } = knapsack;
-  const sign = at(place, entering) === 1 ? -1 : 1;
+  const sign = byteAt(place, entering) === 1 ? -1 : 1;
   directionOf(state, entering);
-  let move = entering < items ? at(limits, entering) : Infinity;
+  let move = entering < items ? doubleAt(limits, entering) : Infinity;
   let leaving = -1;
   let toLimit = false;
   for (let row = 0; row < width; row++) {
-    const slope = sign * at(direction, row);
-    const variable = at(basis, row);
+    const slope = sign * doubleAt(direction, row);
+    const variable = intAt(basis, row);
     if (slope > 1e-11) {
-      const room = Math.max(0, at(amounts, row)) / slope;
+      const room = Math.max(0, doubleAt(amounts, row)) / slope;
       if (room < move) [move, leaving, toLimit] = [room, row, false];
     } else if (slope < -1e-11 && variable < items) {
-      const room = Math.max(0, at(limits, variable) - at(amounts, row)) / -slope;
+      const room = Math.max(0, doubleAt(limits, variable) - doubleAt(amounts, row)) / -slope;
       if (room < move) [move, leaving, toLimit] = [room, row, true];
     }
   }
   if (move === Infinity) return false;
-  for (let row = 0; row < width; row++) amounts[row] = at(amounts, row) - sign * move * at(direction, row);
+  for (let row = 0; row < width; row++) amounts[row] = doubleAt(amounts, row) - sign * move * doubleAt(direction, row);
   if (leaving === -1) {
     place[entering] = sign === 1 ? 1 : 0;
     return true;
   }
-  place[at(basis, leaving)] = toLimit ? 1 : 0;
+  place[intAt(basis, leaving)] = toLimit ? 1 : 0;
   place[entering] = 2;
   basis[leaving] = entering;
-  amounts[leaving] = sign === 1 ? move : at(limits, entering) - move;
+  amounts[leaving] = sign === 1 ? move : doubleAt(limits, entering) - move;
   pivot(state, leaving);
   return true;
 }
@@ -168,20 +169,22 @@ function enter(state: Simplex, entering: number): boolean {
 function directionOf({ knapsack: { width, items, requests }, inverse, direction }: Simplex, entering: number): void {
   for (let row = 0; row < width; row++) {
     let sum = 0;
-    if (entering >= items) sum = at(inverse, row * width + entering - items);
-    else for (let k = 0; k < width; k++) sum += at(inverse, row * width + k) * at(requests, entering * width + k);
+    if (entering >= items) sum = doubleAt(inverse, row * width + entering - items);
+    else
+      for (let k = 0; k < width; k++)
+        sum += doubleAt(inverse, row * width + k) * doubleAt(requests, entering * width + k);
     direction[row] = sum;
   }
 }
 
 function pivot({ knapsack: { width }, inverse, direction }: Simplex, leaving: number): void {
-  const divisor = at(direction, leaving);
-  for (let k = 0; k < width; k++) inverse[leaving * width + k] = at(inverse, leaving * width + k) / divisor;
+  const divisor = doubleAt(direction, leaving);
+  for (let k = 0; k < width; k++) inverse[leaving * width + k] = doubleAt(inverse, leaving * width + k) / divisor;
   for (let row = 0; row < width; row++) {
-    const factor = at(direction, row);
+    const factor = doubleAt(direction, row);
     if (row === leaving || factor === 0) continue;
     for (let k = 0; k < width; k++) {
-      inverse[row * width + k] = at(inverse, row * width + k) - factor * at(inverse, leaving * width + k);
+      inverse[row * width + k] = doubleAt(inverse, row * width + k) - factor * doubleAt(inverse, leaving * width + k);
     }
   }
 }

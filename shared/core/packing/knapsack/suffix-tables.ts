@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt, intAt } from '../../quantity/at.ts';
 import { greatestCommonDivisor } from '../problem/tighten.ts';
 
 /** Cells of a table at most: a finer grid is made coarser, which only makes the bound higher. */
@@ -30,40 +30,40 @@ export interface OrderedItems {
 
 /** Operations that a table takes: a few looks per cell and item. */
 export function tableWork({ depth }: OrderedItems, free: Float64Array, resource: number): number {
-  return 4 * depth * Math.min(MAX_CELLS, at(free, resource));
+  return 4 * depth * Math.min(MAX_CELLS, doubleAt(free, resource));
 }
 
 export function suffixTable(items: OrderedItems, free: Float64Array, resource: number): SuffixTable {
   const { width, depth, values, limits, requests, multipliers } = items;
-  const grid = gridOf(items, at(free, resource), resource);
-  const cells = Math.floor(Math.max(0, at(free, resource)) / grid);
+  const grid = gridOf(items, doubleAt(free, resource), resource);
+  const cells = Math.floor(Math.max(0, doubleAt(free, resource)) / grid);
   const row = cells + 1;
   const worth = new Float64Array((depth + 1) * row);
   const queue = new Int32Array(row);
   for (let d = depth - 1; d >= 0; d--) {
-    let gain = at(values, d);
+    let gain = doubleAt(values, d);
     for (let k = 0; k < width; k++) {
-      if (k !== resource) gain -= at(multipliers, k) * at(requests, d * width + k);
+      if (k !== resource) gain -= doubleAt(multipliers, k) * doubleAt(requests, d * width + k);
     }
-    const size = Math.floor(at(requests, d * width + resource) / grid);
+    const size = Math.floor(doubleAt(requests, d * width + resource) / grid);
     const next = worth.subarray((d + 1) * row, (d + 2) * row);
     const own = worth.subarray(d * row, (d + 1) * row);
     if (gain <= 0) own.set(next);
-    else if (size === 0) next.forEach((one, cell) => (own[cell] = one + gain * at(limits, d)));
-    else if (at(limits, d) * size >= cells) addWithoutEnd(own, next, { gain, size });
-    else addUpTo(own, next, { gain, size, limit: at(limits, d) }, queue);
+    else if (size === 0) next.forEach((one, cell) => (own[cell] = one + gain * doubleAt(limits, d)));
+    else if (doubleAt(limits, d) * size >= cells) addWithoutEnd(own, next, { gain, size });
+    else addUpTo(own, next, { gain, size, limit: doubleAt(limits, d) }, queue);
   }
   return { resource, grid, cells, worth };
 }
 
 /** What items from `depth` on add at most, with this much of the table's resource free. */
 export function worthFrom({ grid, cells, worth }: SuffixTable, depth: number, room: number): number {
-  return at(worth, depth * (cells + 1) + Math.floor(room / grid));
+  return doubleAt(worth, depth * (cells + 1) + Math.floor(room / grid));
 }
 
 function gridOf({ width, depth, requests }: OrderedItems, free: number, resource: number): number {
   let grid = 0;
-  for (let d = 0; d < depth; d++) grid = greatestCommonDivisor(grid, at(requests, d * width + resource));
+  for (let d = 0; d < depth; d++) grid = greatestCommonDivisor(grid, doubleAt(requests, d * width + resource));
   return Math.max(1, grid, Math.ceil(free / MAX_CELLS));
 }
 
@@ -74,8 +74,8 @@ interface TableItem {
 
 function addWithoutEnd(own: Float64Array, next: Float64Array, { gain, size }: TableItem): void {
   for (let cell = 0; cell < own.length; cell++) {
-    const taken = cell >= size ? at(own, cell - size) + gain : 0;
-    own[cell] = Math.max(at(next, cell), taken);
+    const taken = cell >= size ? doubleAt(own, cell - size) + gain : 0;
+    own[cell] = Math.max(doubleAt(next, cell), taken);
   }
 }
 
@@ -91,12 +91,16 @@ function addUpTo(
   for (let start = 0; start < size && start < own.length; start++) {
     let [head, tail] = [0, 0];
     for (let taken = 0, cell = start; cell < own.length; taken++, cell += size) {
-      const base = at(next, cell) - taken * gain;
-      while (tail > head && at(next, start + at(queue, tail - 1) * size) - at(queue, tail - 1) * gain <= base) tail--;
+      const base = doubleAt(next, cell) - taken * gain;
+      while (
+        tail > head &&
+        doubleAt(next, start + intAt(queue, tail - 1) * size) - intAt(queue, tail - 1) * gain <= base
+      )
+        tail--;
       queue[tail++] = taken;
-      if (at(queue, head) < taken - limit) head++;
-      const from = at(queue, head);
-      own[cell] = at(next, start + from * size) + (taken - from) * gain;
+      if (intAt(queue, head) < taken - limit) head++;
+      const from = intAt(queue, head);
+      own[cell] = doubleAt(next, start + from * size) + (taken - from) * gain;
     }
   }
 }

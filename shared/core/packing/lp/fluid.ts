@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { doubleAt } from '../../quantity/at.ts';
 import type { PackingBin, PackingItem } from '../problem/problem.ts';
 import { createMaster, optimize, type Column } from './master.ts';
 
@@ -17,19 +17,21 @@ function resourcePrices(
   width: number,
 ): Float64Array {
   const total = demandOf(items, width);
-  const asked = Int32Array.from(total.keys()).filter((resource) => at(total, resource) > 0);
+  const asked = Int32Array.from(total.keys()).filter((resource) => doubleAt(total, resource) > 0);
   const rows = Int32Array.from(asked.keys());
   const columns = bins.map(({ price, usable }) => ({
     cost: price,
     rows,
-    amounts: Float64Array.from(asked, (resource) => at(usable, resource) / at(total, resource)),
+    amounts: Float64Array.from(asked, (resource) => doubleAt(usable, resource) / doubleAt(total, resource)),
   }));
   const own = new Float64Array(asked.length).fill(MISSING * Math.max(1, ...columns.map(dearestWay)));
   const master = createMaster(new Float64Array(asked.length).fill(1), asked.length, own);
   master.columns.push(...columns);
   optimize(master, { left: MAX_PIVOTS * (4 * bins.length + asked.length ** 2) });
   const prices = new Float64Array(width);
-  asked.forEach((resource, row) => (prices[resource] = Math.max(0, at(master.duals, row)) / at(total, resource)));
+  asked.forEach(
+    (resource, row) => (prices[resource] = Math.max(0, doubleAt(master.duals, row)) / doubleAt(total, resource)),
+  );
   return prices;
 }
 

@@ -63,6 +63,7 @@ export function relaxWithGifts({ problem, gifts }: GiftedProblem, work: Work): G
     guess: fluidWorth(problem.items, bins, problem.width),
     gifts: giftsOf(kinds, wanted, work),
     maxRounds: ROUNDS,
+    from: null,
     thorough: true,
     work,
   });

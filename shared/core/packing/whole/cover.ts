@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { at, doubleAt, intAt } from '../../quantity/at.ts';
 import { cutOf, type Cut } from '../columns/cuts.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { createMaster, optimize } from '../lp/master.ts';
@@ -91,7 +91,7 @@ interface CoverState {
 function startState(cover: Cover, unit: number): CoverState {
   const { bins, prices } = cover.flat;
   const order = Array.from({ length: bins }, (_, bin) => bin).toSorted(
-    (a, b) => at(prices, b) - at(prices, a) || a - b,
+    (a, b) => doubleAt(prices, b) - doubleAt(prices, a) || a - b,
   );
   const stride = Math.max(MAX_CUTS, cover.cuts.length);
   const search: CoverState = {
@@ -123,15 +123,15 @@ function enterCut(
 ): void {
   short[index] = cut.need;
   nodes.forEach((count, bin) => {
-    const most = at(cut.perBin, bin);
+    const most = doubleAt(cut.perBin, bin);
     amounts[bin * stride + index] = most;
-    short[index] = at(short, index) - count * most;
+    short[index] = doubleAt(short, index) - count * most;
   });
   for (let place = order.length - 1; place >= 0; place--) {
     const bin = at(order, place);
-    const most = at(cut.perBin, bin);
-    const ratio = most > 0 ? at(flat.prices, bin) / most : Infinity;
-    ratios[place * stride + index] = Math.min(at(ratios, (place + 1) * stride + index), ratio);
+    const most = doubleAt(cut.perBin, bin);
+    const ratio = most > 0 ? doubleAt(flat.prices, bin) / most : Infinity;
+    ratios[place * stride + index] = Math.min(doubleAt(ratios, (place + 1) * stride + index), ratio);
   }
 }
 
@@ -149,9 +149,9 @@ function mixCuts({ cover: { flat, cuts, work }, mixes }: CoverState): void {
     );
     for (let bin = 0; bin < flat.bins; bin++) {
       master.columns.push({
-        cost: at(flat.prices, bin),
+        cost: doubleAt(flat.prices, bin),
         rows: Int32Array.from(cuts.keys()),
-        amounts: Float64Array.from(cuts, ({ perBin }, index) => at(perBin, bin) * at(scales, index)),
+        amounts: Float64Array.from(cuts, ({ perBin }, index) => doubleAt(perBin, bin) * at(scales, index)),
       });
     }
     if (!optimize(master, work)) continue;
@@ -170,8 +170,8 @@ function safeMix({ bins, prices }: FlatProblem, cuts: ReadonlyArray<Cut>, mix: F
   let scale = 1 - MARGIN;
   for (let bin = 0; bin < bins; bin++) {
     let worth = 0;
-    cuts.forEach(({ perBin }, index) => (worth += at(mix, index) * at(perBin, bin)));
-    if (worth > 0) scale = Math.min(scale, (at(prices, bin) / worth) * (1 - MARGIN));
+    cuts.forEach(({ perBin }, index) => (worth += doubleAt(mix, index) * doubleAt(perBin, bin)));
+    if (worth > 0) scale = Math.min(scale, (doubleAt(prices, bin) / worth) * (1 - MARGIN));
   }
   return mix.map((one) => one * scale);
 }
@@ -191,7 +191,7 @@ function descend(search: CoverState, from: number, cost: number): boolean {
   }
   for (let place = from; place < order.length; place++) {
     const bin = at(order, place);
-    const price = at(cover.flat.prices, bin);
+    const price = doubleAt(cover.flat.prices, bin);
     cover.work.left -= 1;
     if (cost + price > search.best - search.unit) continue;
     cover.work.left -= cover.cuts.length * (search.mixes.length + 2);
@@ -207,15 +207,15 @@ function descend(search: CoverState, from: number, cost: number): boolean {
 /** One node of the size more (1), or less (−1). */
 function choose(search: CoverState, bin: number, more: 1 | -1): void {
   const { cover, nodes, stride, short, amounts } = search;
-  nodes[bin] = at(nodes, bin) + more;
+  nodes[bin] = intAt(nodes, bin) + more;
   search.size += more;
   for (let index = 0; index < cover.cuts.length; index++) {
-    short[index] = at(short, index) - more * at(amounts, bin * stride + index);
+    short[index] = doubleAt(short, index) - more * doubleAt(amounts, bin * stride + index);
   }
 }
 
 function isCovered({ cover: { cuts }, short }: CoverState): boolean {
-  for (let index = 0; index < cuts.length; index++) if (at(short, index) > 0) return false;
+  for (let index = 0; index < cuts.length; index++) if (doubleAt(short, index) > 0) return false;
   return true;
 }
 
@@ -227,12 +227,13 @@ function leastCost(
 ): number {
   let most = 0;
   for (let index = 0; index < cuts.length; index++) {
-    missing[index] = Math.max(0, at(short, index));
-    if (at(short, index) > 0) most = Math.max(most, at(short, index) * at(ratios, place * stride + index));
+    missing[index] = Math.max(0, doubleAt(short, index));
+    if (doubleAt(short, index) > 0)
+      most = Math.max(most, doubleAt(short, index) * doubleAt(ratios, place * stride + index));
   }
   for (const mix of mixes) {
     let worth = 0;
-    for (let index = 0; index < mix.length; index++) worth += at(missing, index) * at(mix, index);
+    for (let index = 0; index < mix.length; index++) worth += doubleAt(missing, index) * doubleAt(mix, index);
     most = Math.max(most, worth);
   }
   return cost + most * (1 - MARGIN);
@@ -241,7 +242,7 @@ function leastCost(
 function tryPacking(search: CoverState, cost: number): void {
   const { cover, nodes, impossible } = search;
   // Fewer nodes hold no more.
-  if (impossible.some((set) => nodes.every((count, bin) => count <= at(set, bin)))) return;
+  if (impossible.some((set) => nodes.every((count, bin) => count <= intAt(set, bin)))) return;
   const packed = cover.canPack(nodes);
   if (packed.kind === 'impossible') {
     impossible.push(nodes.slice());

@@ -1,6 +1,6 @@
 import { at } from '../../quantity/at.ts';
 import { cheapestHolding } from '../first/construct.ts';
-import { packSeeded } from '../first/pack-seeded.ts';
+import { MANY_PODS, packSeeded, podsOf } from '../first/pack-seeded.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { generateColumns, type Relaxation } from '../columns/generate-columns.ts';
 import { type Pattern, type PatternPool } from '../columns/patterns.ts';
@@ -23,6 +23,11 @@ export interface Dive {
 const WHOLE = 1e-5;
 /** More would leave fewer turns, and gain less than these. */
 const ROUNDS_PER_TURN = 5;
+/**
+ * Of many pods, the rest is packed for itself once so much of them, or of the work, is left: before, that takes most of
+ * it.
+ */
+const LATE = 0.5;
 /** Of the fractions in a solution, those that are rounded up before the rest is relaxed again. */
 const TAKEN_TOGETHER = 0.15;
 
@@ -34,6 +39,9 @@ const TAKEN_TOGETHER = 0.15;
 export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: Relaxation): Packing {
   const left = demand.slice();
   const nodes: Array<PackedNode> = [];
+  const granted = work.left;
+  const pods = podsOf(left);
+  const isMany = pods > MANY_PODS;
   let best = incumbent;
   let cost = 0;
   let relaxation = root;
@@ -42,7 +50,8 @@ export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: 
     const isWhole = takeWhole(flat, relaxation, left, nodes);
     const taken = isWhole || takeFractions(flat, relaxation, { left, nodes, turn });
     cost = nodes.reduce((sum, { bin, times }) => sum + times * at(flat.prices, bin), 0);
-    const completed = complete(flat, left, relaxation.values, work);
+    const isLate = work.left < granted * LATE || podsOf(left) < pods * LATE;
+    const completed = isLate || !isMany || !taken ? complete(flat, left, relaxation.values, work) : null;
     if (completed !== null && cost + completed.cost < best.cost) {
       best = { nodes: [...nodes, ...completed.nodes], cost: cost + completed.cost, left: completed.left };
     }
@@ -52,6 +61,7 @@ export function dive({ flat, demand, pool, incumbent, work, turn }: Dive, root: 
       demand: left,
       guess: relaxation.values,
       gifts: null,
+      from: relaxation,
       maxRounds: ROUNDS_PER_TURN,
       thorough: false,
       work,

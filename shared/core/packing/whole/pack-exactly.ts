@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { at, doubleAt, intAt } from '../../quantity/at.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { limitOf } from '../knapsack/knapsack-of.ts';
 import type { PackedNode } from '../problem/problem.ts';
@@ -41,9 +41,9 @@ export function packExactly(
   if (items * bins.length > MAX_DEPTH) return null;
   const slack = new Float64Array(width);
   for (let k = 0; k < width; k++) {
-    for (const bin of bins) slack[k] = at(slack, k) + at(usable, bin * width + k);
+    for (const bin of bins) slack[k] = doubleAt(slack, k) + doubleAt(usable, bin * width + k);
     for (let item = 0; item < items; item++)
-      slack[k] = at(slack, k) - at(demand, item) * at(requests, item * width + k);
+      slack[k] = doubleAt(slack, k) - doubleAt(demand, item) * doubleAt(requests, item * width + k);
   }
   if (slack.some((room) => room < 0)) return 'impossible';
   const search: ExactState = {
@@ -70,10 +70,12 @@ function largestFirst(
   bins: ReadonlyArray<number>,
 ): ReadonlyArray<number> {
   const total = new Float64Array(width);
-  for (const bin of bins) for (let k = 0; k < width; k++) total[k] = at(total, k) + at(usable, bin * width + k);
+  for (const bin of bins)
+    for (let k = 0; k < width; k++) total[k] = doubleAt(total, k) + doubleAt(usable, bin * width + k);
   const share = (item: number): number => {
     let most = 0;
-    for (let k = 0; k < width; k++) most = Math.max(most, at(requests, item * width + k) / Math.max(1, at(total, k)));
+    for (let k = 0; k < width; k++)
+      most = Math.max(most, doubleAt(requests, item * width + k) / Math.max(1, doubleAt(total, k)));
     return most;
   };
   return Array.from({ length: items }, (_, item) => item).toSorted((a, b) => share(b) - share(a) || a - b);
@@ -116,47 +118,47 @@ function choose(search: ExactState, filling: Filling, place: number): boolean | 
     if (search.tries <= 0) return null;
     take(search, filling, item, count);
     own[item] = count;
-    left[item] = at(left, item) - count;
+    left[item] = intAt(left, item) - count;
     outcome = choose(search, filling, place + 1);
     if (outcome === true) return true;
     take(search, filling, item, -count);
     own[item] = 0;
-    left[item] = at(left, item) + count;
+    left[item] = intAt(left, item) + count;
   }
   return outcome;
 }
 
 function nextNode(search: ExactState, node: number, free: Float64Array): boolean | null {
   const { slack } = search;
-  if (free.some((room, k) => room > at(slack, k))) return false;
-  free.forEach((room, k) => (slack[k] = at(slack, k) - room));
+  if (free.some((room, k) => room > doubleAt(slack, k))) return false;
+  free.forEach((room, k) => (slack[k] = doubleAt(slack, k) - room));
   const outcome = fillFrom(search, node + 1);
-  free.forEach((room, k) => (slack[k] = at(slack, k) + room));
+  free.forEach((room, k) => (slack[k] = doubleAt(slack, k) + room));
   return outcome;
 }
 
 function mostOf({ flat, left }: ExactState, { bin, free }: Filling, item: number): number {
   const { width, requests } = flat;
-  let most = limitOf(flat, bin, item, at(left, item));
+  let most = limitOf(flat, bin, item, intAt(left, item));
   for (let k = 0; k < width; k++) {
-    const request = at(requests, item * width + k);
-    if (request > 0) most = Math.min(most, Math.floor(at(free, k) / request));
+    const request = doubleAt(requests, item * width + k);
+    if (request > 0) most = Math.min(most, Math.floor(doubleAt(free, k) / request));
   }
   return most;
 }
 
 function take({ flat: { width, requests } }: ExactState, { free }: Filling, item: number, count: number): void {
-  for (let k = 0; k < width; k++) free[k] = at(free, k) - count * at(requests, item * width + k);
+  for (let k = 0; k < width; k++) free[k] = doubleAt(free, k) - count * doubleAt(requests, item * width + k);
 }
 
 /** Can the items from this place on still use all of the node but what may stay free? */
 function canBeFull({ flat, order, left, slack }: ExactState, { bin, free }: Filling, place: number): boolean {
   const { width, items, requests, admits } = flat;
   for (let k = 0; k < width; k++) {
-    let missing = at(free, k) - at(slack, k);
+    let missing = doubleAt(free, k) - doubleAt(slack, k);
     for (let next = place; next < order.length && missing > 0; next++) {
       const item = at(order, next);
-      if (admits[bin * items + item] === 1) missing -= at(left, item) * at(requests, item * width + k);
+      if (admits[bin * items + item] === 1) missing -= intAt(left, item) * doubleAt(requests, item * width + k);
     }
     if (missing > 0) return false;
   }
@@ -168,7 +170,7 @@ function isTwin({ bins, counts, order }: ExactState, { node, own }: Filling): bo
   const before = counts[node - 1];
   if (before === undefined || bins[node] !== bins[node - 1]) return false;
   for (const item of order) {
-    const difference = at(own, item) - at(before, item);
+    const difference = intAt(own, item) - intAt(before, item);
     if (difference !== 0) return difference > 0;
   }
   return false;

@@ -1,4 +1,4 @@
-import { at } from '../../quantity/at.ts';
+import { at, doubleAt, intAt } from '../../quantity/at.ts';
 import { fillBest } from '../knapsack/fill-best.ts';
 import { fillNode, type FlatProblem } from '../problem/fill.ts';
 import { patternOf, type Pattern } from '../columns/patterns.ts';
@@ -79,7 +79,7 @@ function fillInTurn(given: NodesToFill, demand: Float64Array, values: Float64Arr
           if (value > most) [best, most] = [{ bin, counts: buffers.counts.slice(), times: 1 }, value];
         }
         const node = best ?? { bin: at(bins, 0), counts: new Int32Array(flat.items), times: 1 };
-        node.counts.forEach((count, item) => (left[item] = at(left, item) - count));
+        node.counts.forEach((count, item) => (left[item] = doubleAt(left, item) - count));
         return node;
       });
       if (!left.some((count) => count > 0)) return packed.filter(({ counts }) => counts.some((count) => count > 0));
@@ -90,9 +90,11 @@ function fillInTurn(given: NodesToFill, demand: Float64Array, values: Float64Arr
 
 /** Per node the sizes that it may be of, the dearest node first. */
 function choicesOf({ flat: { prices }, kinds, nodes }: NodesToFill): ReadonlyArray<ReadonlyArray<number>> {
-  const sizes = [...Map.groupBy(kinds.keys(), (bin) => at(kinds, bin))];
-  const sorted = sizes.toSorted(([, a], [, b]) => at(prices, at(b, 0)) - at(prices, at(a, 0)) || at(a, 0) - at(b, 0));
-  return sorted.flatMap(([kind, bins]) => Array.from({ length: kind < 0 ? 0 : at(nodes, kind) }, () => bins));
+  const sizes = [...Map.groupBy(kinds.keys(), (bin) => intAt(kinds, bin))];
+  const sorted = sizes.toSorted(
+    ([, a], [, b]) => doubleAt(prices, at(b, 0)) - doubleAt(prices, at(a, 0)) || at(a, 0) - at(b, 0),
+  );
+  return sorted.flatMap(([kind, bins]) => Array.from({ length: kind < 0 ? 0 : intAt(nodes, kind) }, () => bins));
 }
 
 type FractionsResult =
@@ -105,15 +107,15 @@ type FractionsResult =
  * which allows as many fillings of it as there are nodes.
  */
 function relaxInto({ flat, kinds, nodes, demand, work }: NodesToFill, known: ReadonlyArray<Pattern>): FractionsResult {
-  const used = [...nodes.keys()].filter((kind) => at(nodes, kind) > 0);
-  const sizesOf = Map.groupBy(kinds.keys(), (bin) => at(kinds, bin));
+  const used = [...nodes.keys()].filter((kind) => intAt(nodes, kind) > 0);
+  const sizesOf = Map.groupBy(kinds.keys(), (bin) => intAt(kinds, bin));
   const rowOf = new Map(used.map((kind, index) => [kind, flat.items + index]));
-  const rhs = Float64Array.from([...demand, ...used.map((kind) => at(nodes, kind))]);
+  const rhs = Float64Array.from([...demand, ...used.map((kind) => intAt(nodes, kind))]);
   const own = Float64Array.from(rhs, (_, row) => (row < flat.items ? 1 : 0));
   const master = createMaster(rhs, flat.items, own);
   const patterns: Array<Pattern> = [];
   const add = (pattern: Pattern): void => {
-    const row = rowOf.get(at(kinds, pattern.bin));
+    const row = rowOf.get(intAt(kinds, pattern.bin));
     if (row === undefined) return;
     patterns.push(pattern);
     master.columns.push({
@@ -127,16 +129,16 @@ function relaxInto({ flat, kinds, nodes, demand, work }: NodesToFill, known: Rea
     optimize(master, work);
     const values = Float64Array.from(master.duals.subarray(0, flat.items), (dual) => Math.max(0, dual));
     let missing = 0;
-    for (let item = 0; item < flat.items; item++) missing += at(values, item) * at(demand, item);
+    for (let item = 0; item < flat.items; item++) missing += doubleAt(values, item) * doubleAt(demand, item);
     const total = missing;
     let found = false;
     for (const kind of used) {
-      const above = Math.max(0, -at(master.duals, rowOf.get(kind) ?? 0)) + 1e-7;
+      const above = Math.max(0, -doubleAt(master.duals, rowOf.get(kind) ?? 0)) + 1e-7;
       const fillings = (sizesOf.get(kind) ?? []).map((bin) => {
         const knapsack = knapsackOf(flat, bin, values, demand);
         return { bin, ...fillBest(knapsack, { above, step: 1e-7, maxNodes: NODES, isDeep: false }, work) };
       });
-      missing -= at(nodes, kind) * fillings.reduce((most, { atMost }) => Math.max(most, atMost), 0);
+      missing -= intAt(nodes, kind) * fillings.reduce((most, { atMost }) => Math.max(most, atMost), 0);
       for (const { bin, counts } of fillings.filter(({ value }) => value > 0)) {
         found = true;
         add(patternOf(flat, bin, counts));
@@ -153,7 +155,8 @@ function relaxInto({ flat, kinds, nodes, demand, work }: NodesToFill, known: Rea
 function shortage({ basis, amounts, covering, rows }: Master): number {
   let sum = 0;
   basis.forEach((variable, row) => {
-    if (variable < 0 && variable >= -rows && -1 - variable < covering) sum += Math.max(0, at(amounts, row) - 1e-5);
+    if (variable < 0 && variable >= -rows && -1 - variable < covering)
+      sum += Math.max(0, doubleAt(amounts, row) - 1e-5);
   });
   return sum;
 }
@@ -170,12 +173,12 @@ function roundUp(given: NodesToFill, first: FractionsResult & { readonly kind: '
     if (pattern === null) return null;
     const counts = new Int32Array(flat.items);
     pattern.rows.forEach((item, i) => {
-      counts[item] = Math.min(at(pattern.amounts, i), at(left, item));
-      left[item] = at(left, item) - at(counts, item);
+      counts[item] = Math.min(doubleAt(pattern.amounts, i), doubleAt(left, item));
+      left[item] = doubleAt(left, item) - intAt(counts, item);
     });
     packed.push({ bin: pattern.bin, counts, times: 1 });
-    const kind = at(given.kinds, pattern.bin);
-    nodes[kind] = at(nodes, kind) - 1;
+    const kind = intAt(given.kinds, pattern.bin);
+    nodes[kind] = intAt(nodes, kind) - 1;
     if (!left.some((count) => count > 0)) return { kind: 'packed', nodes: packed };
     const rest = { ...given, nodes, demand: left };
     const quick = fillInTurn(rest, left, given.values);
@@ -193,10 +196,10 @@ function largest(
   let [best, most]: [Pattern | null, number] = [null, 0];
   master.basis.forEach((variable, row) => {
     const pattern = patterns[variable];
-    if (pattern === undefined || at(nodes, at(kinds, pattern.bin)) === 0) return;
+    if (pattern === undefined || intAt(nodes, intAt(kinds, pattern.bin)) === 0) return;
     let pods = 0;
-    pattern.rows.forEach((item, i) => (pods += Math.min(at(pattern.amounts, i), at(left, item))));
-    const amount = at(master.amounts, row) + pods * 1e-9;
+    pattern.rows.forEach((item, i) => (pods += Math.min(doubleAt(pattern.amounts, i), doubleAt(left, item))));
+    const amount = doubleAt(master.amounts, row) + pods * 1e-9;
     if (pods > 0 && amount > most) [best, most] = [pattern, amount];
   });
   return best;

@@ -1,8 +1,9 @@
 import type { Pod } from '../../model/cluster.ts';
 import { flagsOf } from '../../packing/problem/flags.ts';
-import { pack } from '../../packing/pack.ts';
+import { pack, worthOf } from '../../packing/pack.ts';
 import type { PackedNode, Packing, PackingBin, PackingProblem } from '../../packing/problem/problem.ts';
 import type { SpreadItems } from '../../packing/problem/loose-pods.ts';
+import { packInTurn } from '../../packing/zones/pack-in-turn.ts';
 import { packJoined } from '../../packing/zones/pack-joined.ts';
 import { reassign } from '../../packing/zones/reassign.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
@@ -24,6 +25,13 @@ export interface PackedGroups {
  * there is.
  */
 const FEW_PODS = 60;
+/** Up to so many odd ones still matter, although all pods together are more than can be searched. */
+const SOME_PODS = 300;
+const FIRST_SHARE_OF_SOME = 0.4;
+/** Sets of so many nodes are looked at, however many pods there are. */
+const FEW_NODES = 12;
+/** Of the work that is left, for what pods are worth. */
+const WORTH_SHARE = 0.15;
 /** Of the work given, for packing few pods as they were assigned first. */
 const FIRST_SHARE = 0.3;
 /** Of what is left then, for sets of nodes: where they are few, this finds and proves the optimum. */
@@ -39,9 +47,11 @@ export function packGroups(given: GroupsToPack, work: Work): PackedGroups {
   const spreads = spreadsOf(groups, members);
   const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
   const isFew = spreads.length > 0 && pods <= FEW_PODS;
-  const packed = withShare(work, isFew ? FIRST_SHARE : 1, (own) => pack(nonEmpty, own));
+  const isSome = spreads.length > 0 && !isFew && pods <= SOME_PODS;
+  const packed = withShare(work, isFew ? FIRST_SHARE : isSome ? FIRST_SHARE_OF_SOME : 1, (own) => pack(nonEmpty, own));
   const first = { cost: packed.cost, ...inWhole(packed, { items, bins, width: problem.items.length }) };
   const solved = { problem: nonEmpty, bound: packed.bound };
+  if (isSome) return inTurn(given, spreads, { first, solved }, work);
   if (!isFew) return { nodes: first.nodes, pods: groups.map((group) => group.pods), solved: [solved] };
   const start = { packing: first, assigned: spreads.map((spread) => spread.assigned) };
   const joined = joinDomains(given);
@@ -53,6 +63,33 @@ export function packGroups(given: GroupsToPack, work: Work): PackedGroups {
     // A bound that is not met may still be raised.
     solved: anew.packing.cost > covered.bound ? [solved] : [solved, { problem: joined.problem, bound: covered.bound }],
   };
+}
+
+/** Of more pods: domain after domain, each with the odd pods that fill its nodes. */
+function inTurn(
+  given: GroupsToPack,
+  spreads: ReadonlyArray<GroupSpread>,
+  { first, solved }: { readonly first: Packing; readonly solved: PackedGroups['solved'][number] },
+  work: Work,
+): PackedGroups {
+  const { problem, groups } = given;
+  const start = { packing: first, assigned: spreads.map((spread) => spread.assigned) };
+  const joined = joinDomains(given);
+  const values = withShare(work, WORTH_SHARE, (own) => worthOf(joined.problem, own));
+  const worth = Float64Array.from(joined.items, (item) => at(values, item));
+  const share = countOf(first) <= FEW_NODES ? JOINED_SHARE : 0;
+  const covered = withShare(work, share, (own) => packJoined(problem, spreads, { joined, start }, own));
+  const isProved = covered.packing.cost <= covered.bound;
+  const anew = isProved ? covered : packInTurn(problem, spreads, { start: covered, worth }, work);
+  return {
+    nodes: anew.packing.nodes,
+    pods: reassigned(groups, spreads, anew.assigned),
+    solved: isProved ? [solved, { problem: joined.problem, bound: covered.bound }] : [solved],
+  };
+}
+
+function countOf({ nodes }: Packing): number {
+  return nodes.reduce((sum, { times }) => sum + times, 0);
 }
 
 interface GroupSpread extends SpreadItems {

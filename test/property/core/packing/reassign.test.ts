@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pack } from '../../../../shared/core/packing/pack.ts';
+import { pack, worthOf } from '../../../../shared/core/packing/pack.ts';
 import type { PackingProblem } from '../../../../shared/core/packing/problem/problem.ts';
 import type { AssignedPacking, SpreadItems } from '../../../../shared/core/packing/problem/loose-pods.ts';
+import { packInTurn } from '../../../../shared/core/packing/zones/pack-in-turn.ts';
 import { packJoined, type JoinedProblem } from '../../../../shared/core/packing/zones/pack-joined.ts';
 import { reassign } from '../../../../shared/core/packing/zones/reassign.ts';
 import { drawsOf } from '../../../setup/draws.ts';
@@ -49,7 +50,7 @@ const draws: fc.Arbitrary<Draw> = fc.record({
   ),
 });
 
-/** Both ways to assign pods again, from the same packing. */
+/** All ways to assign pods again, from the same packing. */
 const ways = {
   'packed with pods let loose': ({ problem, spreads, start }: SpreadCase, steps: number): AssignedPacking =>
     reassign(problem, spreads, { start, enough: 0 }, { left: steps }),
@@ -57,6 +58,11 @@ const ways = {
     const packed = packJoined(problem, spreads, { joined, start }, { left: steps });
     expect(packed.bound).toBeLessThanOrEqual(packed.packing.cost);
     return packed;
+  },
+  'zone after zone': ({ problem, spreads, joined, start }: SpreadCase, steps: number): AssignedPacking => {
+    const values = worthOf(joined.problem, { left: steps });
+    const worth = Float64Array.from(joined.items, (item) => values[item] ?? 0);
+    return packInTurn(problem, spreads, { start, worth }, { left: steps });
   },
 };
 

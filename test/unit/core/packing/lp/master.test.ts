@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createMaster, optimize, type Master } from '../../../../../shared/core/packing/lp/master.ts';
+import { costOf, createMaster, optimize, type Master } from '../../../../../shared/core/packing/lp/master.ts';
+import { resume } from '../../../../../shared/core/packing/lp/resume.ts';
 
 const ITEMS = 12;
 
@@ -22,6 +23,36 @@ test('a linear program in which some columns cost nothing comes to its end', () 
     return !optimize(master, { left: 5_000_000 });
   });
   expect(unfinished).toEqual([]);
+});
+
+test('a linear program that goes on from a basis costs as much for other demand as one that starts from nothing', () => {
+  let resumed = 0;
+  for (let seed = 0; seed < 100; seed++) {
+    const draw = drawing(1 + seed * 7_919);
+    const upTo = (most: number): number => Math.floor(draw() * most);
+    const items = [...Array.from({ length: ITEMS }).keys()];
+    const demand = Float64Array.from(items, () => 1 + upTo(200));
+    const start = (own: Float64Array): Master => createMaster(own, ITEMS, new Float64Array(ITEMS).fill(1e7));
+    const first = start(demand);
+    for (let size = 0; size < 60; size++) {
+      const held = items.filter(() => draw() < 0.4);
+      const amounts = Float64Array.from(held, () => 1 + upTo(9));
+      first.columns.push({ cost: 100_000 + upTo(1e6), rows: Int32Array.from(held), amounts });
+    }
+    expect(optimize(first, { left: 1e8 })).toBe(true);
+    const before = { basis: first.basis.slice(), cost: costOf(first) };
+    const less = demand.map((count) => upTo(count));
+    const anew = start(less);
+    anew.columns.push(...first.columns);
+    optimize(anew, { left: 1e8 });
+    const going = resume(first, less, { left: 1e8 });
+    if (going === null) continue;
+    resumed++;
+    optimize(going, { left: 1e8 });
+    expect(costOf(going) / costOf(anew)).toBeCloseTo(1, 5);
+    expect({ basis: first.basis, cost: costOf(first) }).toEqual(before);
+  }
+  expect(resumed).toBeGreaterThan(90);
 });
 
 /** Each row has a column of its own, so that a hundred pivots and more are needed. */
