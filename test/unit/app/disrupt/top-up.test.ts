@@ -1,9 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { DISRUPTED, emptied } from '../../../kit/app/consolidated.ts';
-import { since } from '../../../kit/app/small-cluster.ts';
+import { since, START } from '../../../kit/app/small-cluster.ts';
+import { onDemand, size } from '../../../kit/core/build.ts';
+import type { Fields } from '../../../simulation/world/api-server.ts';
+
+const SIZE = 'node.kubernetes.io/instance-type';
 
 /** All nodes are full; those with a decision must go, and are marked by it. */
 function markedNodes(marked: Readonly<Record<string, string>>) {
@@ -63,4 +67,48 @@ test('a bought node that never joins counts as a failure of the step', async () 
   expect(server.get('nodepools', 'general')?.metadata.annotations).toHaveProperty([
     'nodewright.dev/disruption-failures',
   ]);
+});
+
+describe('a set that saves money, for which something has come that others have filled', () => {
+  /** The large node costs 0.4 an hour, and what has come for it 0.1: one more may cost less than 0.3. */
+  async function filled(minValues?: number) {
+    const cluster = emptied();
+    const { ports, server, outside, addReady, addRunning } = cluster;
+    const prices = { 2: 100_000, 4: 290_000, 8: 400_000 };
+    outside.types = Object.entries(prices).map(([cpu, price]) =>
+      size(`Standard_D${cpu}_v5`, Number(cpu), 4 * Number(cpu), price),
+    );
+    const sizes = { key: SIZE, operator: 'Exists', minValues };
+    server.patch(
+      'nodepools',
+      'general',
+      { spec: { template: { spec: { requirements: [onDemand, sizes] } } } },
+      'object',
+    );
+    addReady('large', 8, { annotations: { 'nodewright.dev/disruption': 'd', 'nodewright.dev/replaced-by': 'small' } });
+    const reason = { ...since(START - 30_000, 'DisruptionReason'), reason: 'Underutilized' };
+    const conditions = [
+      ...['Launched', 'Registered', 'Initialized', 'Ready', 'Consolidatable'].map((type) => since(0, type)),
+      reason,
+    ];
+    server.patch('nodeclaims', 'large', { status: { conditions } }, 'status');
+    server.patch('nodes', 'aks-large', { spec: { taints: [DISRUPTED] } }, 'object');
+    addReady('small');
+    for (const [name, node] of Object.entries({ moving: 'large', new: 'small', newer: 'small' }))
+      addRunning(name, node);
+    await disrupt(ports);
+    const bought = server.list('nodeclaims').filter(({ metadata: { name } }) => name !== 'large' && name !== 'small');
+    return { ...cluster, requirements: bought.map(({ spec }) => spec?.['requirements'] as ReadonlyArray<Fields>) };
+  }
+
+  test('gets one more node, of no size that costs as much as is left to save', async () => {
+    const { requirements, marks } = await filled();
+    const sizes = requirements.map((own) => own.find(({ key }) => key === SIZE)?.['values']);
+    expect([sizes, marks('large').tainted]).toEqual([[['Standard_D2_v5', 'Standard_D4_v5']], true]);
+  });
+
+  test('stays where its NodePool asks for more sizes than are so cheap', async () => {
+    const { requirements, marks } = await filled(3);
+    expect([requirements, marks('large').tainted]).toEqual([[], false]);
+  });
 });
