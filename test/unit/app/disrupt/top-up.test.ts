@@ -3,9 +3,9 @@ import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { DISRUPTED, emptied } from '../../../kit/app/consolidated.ts';
-import { since, START } from '../../../kit/app/small-cluster.ts';
+import { denying, since, START } from '../../../kit/app/small-cluster.ts';
 import { onDemand, size } from '../../../kit/core/build.ts';
-import type { Fields } from '../../../simulation/world/api-server.ts';
+import type { Fields, Reply } from '../../../simulation/world/api-server.ts';
 
 const SIZE = 'node.kubernetes.io/instance-type';
 
@@ -33,14 +33,80 @@ function markedNodes(marked: Readonly<Record<string, string>>) {
   return { ...cluster, bought };
 }
 
-test('of two sets that are both short of room one gets its node within four minutes', async () => {
+test('of two sets that are short of room each gets its node, one a look', async () => {
   const { ports, bought, clock } = markedNodes({ b: 'd', c: 'e' });
-  for (let n = 0; n < 48; n++) {
+  const counts: Array<number> = [];
+  for (let look = 0; look < 2; look++) {
     await disrupt(ports);
+    counts.push(bought().length);
     await provision(ports);
-    clock.advance(5_000);
+    clock.advance(1_000);
   }
-  expect(bought().length).toBeGreaterThan(0);
+  expect(counts).toEqual([1, 2]);
+});
+
+test('a set that has room keeps no other from its node', async () => {
+  const { ports, bought, server, stateOf } = markedNodes({ b: 'd', c: 'e' });
+  for (const name of ['b1', 'b2']) server.remove('pods', `default/${name}`);
+  await disrupt(ports);
+  expect([stateOf('b'), bought().length]).toEqual(['leaving', 1]);
+});
+
+describe('a set that is short of room, and one of whose two replacements somebody has deleted', () => {
+  /** One look, at which requests to make a claim are met with `onMake`. */
+  async function looked(named = 'x,a', onMake: (cluster: ReturnType<typeof markedNodes>) => Reply | null = () => null) {
+    const cluster = markedNodes({ b: 'd' });
+    const { server, outside, trace, addClaim } = cluster;
+    const replaced = { 'nodewright.dev/replaced-by': named };
+    server.patch('nodeclaims', 'b', { metadata: { annotations: replaced } }, 'object');
+    addClaim('x');
+    server.delete('nodeclaims', 'x');
+    const lines: Array<object> = [];
+    const log: typeof cluster.ports.log = (event, facts) => void lines.push({ event, ...facts });
+    outside.deny = ({ method, path }) => (method === 'POST' && path.endsWith('/nodeclaims') ? onMake(cluster) : null);
+    trace.length = 0;
+    await disrupt({ ...cluster.ports, log });
+    const writes = trace.filter((step) => step === 'PATCH /apis/karpenter.sh/v1/nodeclaims/b').length;
+    const annotations = server.get('nodeclaims', 'b')?.metadata.annotations ?? {};
+    return { ...cluster, lines, writes, replacedBy: annotations['nodewright.dev/replaced-by'] };
+  }
+  const denied = () => denying('POST', '')({ method: 'POST', path: '/' });
+
+  test('waits for the other and for the one that is bought, which the log tells', async () => {
+    const { replacedBy, bought, lines } = await looked();
+    const name = bought().find((one) => one !== 'x');
+    expect(replacedBy).toBe(`a,${name}`);
+    const facts = { removal: 'd', nodes: 'aks-b', replacements: name, pods: 2 };
+    expect(lines).toContainEqual(expect.objectContaining({ event: 'disruption-topped-up', ...facts }));
+  });
+
+  test('waits for the other alone where none may be made, and that is written once', async () => {
+    expect(await looked('x,a', denied)).toMatchObject({ replacedBy: 'a', writes: 1 });
+  });
+
+  test('waits for nobody where it was the only one', async () => {
+    expect(await looked('x', denied)).toMatchObject({ replacedBy: undefined, writes: 1 });
+  });
+
+  test('is not written to where nothing was lost', async () => {
+    expect(await looked('a', denied)).toMatchObject({ replacedBy: 'a', writes: 0 });
+  });
+
+  test('is not told of what is bought where another decision has marked it by then', async () => {
+    const { replacedBy } = await looked('x', ({ server }) => {
+      const annotations = { 'nodewright.dev/disruption': 'e' };
+      server.patch('nodeclaims', 'b', { metadata: { annotations } }, 'object');
+      return null;
+    });
+    expect(replacedBy).toBeUndefined();
+  });
+});
+
+test('nothing is bought for a set where somebody else has decided at the same moment', async () => {
+  const { ports, bought } = markedNodes({ b: 'd' });
+  const commit = () => Promise.resolve({ kind: 'lost' } as const);
+  await disrupt({ ...ports, ledger: { ...ports.ledger, commit } });
+  expect(bought()).toEqual([]);
 });
 
 test('what is bought and vanishes each time is not bought at every look', async () => {
