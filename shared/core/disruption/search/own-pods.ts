@@ -2,7 +2,7 @@ import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
 import { compileSelector, selects } from '../../rules/selector.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
-import type { Arena, OwnPods, Slot } from './arena.ts';
+import { factsOf, type Arena, type OwnPods, type Slot } from './arena.ts';
 
 /** Of all the nodes together. */
 export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {
@@ -25,7 +25,7 @@ function ownOf(arena: Arena, slot: Slot): OwnPods {
   const needs = new Set<Need>();
   for (const { shape, count } of slot.own) {
     addNeed(arena, needs, shape);
-    const requests = arena.shapes.get(shape)?.requests ?? load;
+    const { requests } = factsOf(arena, shape);
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + count * at(requests, k);
   }
   const own = { needs, load };
@@ -35,8 +35,7 @@ function ownOf(arena: Arena, slot: Slot): OwnPods {
 
 /** Adds what pods of a shape need at least; one need stands for all that the same offerings would do for. */
 export function addNeed(arena: Arena, needs: Set<Need>, shape: number): void {
-  const need = arena.shapes.get(shape)?.needs.at(-1);
-  if (need !== undefined) needs.add(standInFor(arena, need));
+  needs.add(standInFor(arena, factsOf(arena, shape).least));
 }
 
 function standInFor({ workspace, standIns }: Arena, need: Need): Need {
@@ -75,7 +74,7 @@ export function mayWait(arena: Arena, going: ReadonlyArray<Slot>): boolean {
 }
 
 /** By how much its pods may differ between hosts; Infinity where they spread over none. */
-function hostSkewOf({ shapes }: Arena, shape: number): number {
-  const spread = shapes.get(shape)?.needs.at(-1)?.terms.spread ?? [];
+function hostSkewOf(arena: Arena, shape: number): number {
+  const { spread } = factsOf(arena, shape).least.terms;
   return Math.min(Infinity, ...spread.flatMap(({ counter, maxSkew }) => (counter.host < 0 ? [] : [maxSkew])));
 }

@@ -1,14 +1,15 @@
+import { at } from '../../quantity/at.ts';
 import { isUnruled } from '../../placing/one-by-one/place.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { countersFor } from '../../placing/state/topology.ts';
-import { compileInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
+import { compileInput, workspaceFor } from '../../placing/state/workspace.ts';
 import type { Pod } from '../../model/cluster.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judged-node.ts';
-import type { Arena, Group, ShapeFacts, Slot } from './arena.ts';
+import { factsOf, type Arena, type Group, type ShapeFacts, type Slot } from './arena.ts';
 import { withFixedOfferings } from './fixed-pools.ts';
 import { newOrder } from './fullest-first.ts';
 import { putAwaited, recordOwn } from './slots.ts';
@@ -31,7 +32,9 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
   const worth = worthOf(rooms);
   const shapes = new Map(
-    [...workspace.needs].map(([index, needs]) => [index, factsOf(workspace, index, needs, worth)] as const),
+    [...workspace.needs].flatMap(([index, needs]) =>
+      needs.slice(-1).map((least) => [index, readFacts(needs, least, worth)] as const),
+    ),
   );
   const arena: Arena = {
     workspace,
@@ -57,17 +60,17 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, needs: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
-  const compiled = workspace.shapes.get(index);
-  const requests = compiled?.requests ?? new Float64Array();
+function readFacts(needs: ReadonlyArray<Need>, least: Need, worth: Float64Array): ShapeFacts {
+  const { shape, requests, ports, attachments } = least.shape;
   const isRuled = needs.some((need) => !isUnruled(need));
   return {
     needs,
+    least,
     requests,
     isRuled,
-    size: requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), isRuled ? 1 : 0),
-    cost: Math.max(0, compiled === undefined ? 1 : evictionCostOf(compiled.shape)),
-    isSingle: (compiled?.ports.length ?? 0) + (compiled?.attachments.length ?? 0) > 0,
+    size: requests.reduce((sum, amount, k) => sum + amount * at(worth, k), isRuled ? 1 : 0),
+    cost: Math.max(0, evictionCostOf(shape)),
+    isSingle: ports.length > 0 || attachments.length > 0,
   };
 }
 
@@ -110,7 +113,7 @@ function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
 }
 
 function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): ReadonlyArray<Group> {
-  const sizeOf = ({ shape }: Group): number => shapes.get(shape)?.size ?? 0;
+  const sizeOf = ({ shape }: Group): number => factsOf({ shapes }, shape).size;
   return groups.toSorted((a, b) => sizeOf(b) - sizeOf(a) || a.shape - b.shape);
 }
 

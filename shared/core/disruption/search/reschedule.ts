@@ -4,7 +4,7 @@ import { crowdHosts, type SeenHost } from '../../placing/crowding/crowd-hosts.ts
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import type { Counter } from '../../placing/state/topology.ts';
 import type { Draw } from '../../quantity/draw.ts';
-import type { Arena, Group, Move, ShapeFacts, Slot } from './arena.ts';
+import { factsOf, type Arena, type Group, type Move, type ShapeFacts, type Slot } from './arena.ts';
 import { farOf, firstInOrder } from './fullest-first.ts';
 import type { PoolOffering } from './pool-offerings.ts';
 import { leave, put, record, restore, settle } from './slots.ts';
@@ -75,15 +75,15 @@ export function whileGone<Answer>(arena: Arena, slot: Slot, look: () => Answer):
   return answer;
 }
 
-/** Does any place that is there take such a pod? */
-export function hasRoomFor(arena: Arena, facts: ShapeFacts, need: Need): boolean {
-  return bestFor(arena, facts, need, { ...ANYWHERE, mayFill: true }) !== null;
+/** Does any place that is there take a pod of the shape that has given up all that it prefers? */
+export function hasRoomFor(arena: Arena, shape: number): boolean {
+  const facts = factsOf(arena, shape);
+  return bestFor(arena, facts, facts.least, { ...ANYWHERE, mayFill: true }) !== null;
 }
 
 /** The first level of preferences that a pod's node meets: nowhere it goes may meet fewer. */
 function levelAtHome(arena: Arena, slot: Slot, shape: number): number {
-  const facts = arena.shapes.get(shape);
-  const needs = facts?.needs ?? [];
+  const { needs } = factsOf(arena, shape);
   if (needs.length < 2) return 0;
   record(arena, slot, shape, -1);
   const level = needs.findIndex((need) => {
@@ -104,8 +104,8 @@ function levelByNode(arena: Arena, slot: Slot, needs: ReadonlyArray<Need>): numb
 }
 
 /** The level at which a pod has given up all that it prefers. */
-function lastLevel({ shapes }: Arena, shape: number): number {
-  return Math.max(0, (shapes.get(shape)?.needs.length ?? 0) - 1);
+function lastLevel(arena: Arena, shape: number): number {
+  return factsOf(arena, shape).needs.length - 1;
 }
 
 interface PlacingGroup {
@@ -118,8 +118,7 @@ interface PlacingGroup {
 type Target = Omit<Rescheduling, 'mayRelax'>;
 
 function placeGroup(arena: Arena, { shape, count }: Group, { level, target, moves }: PlacingGroup): boolean {
-  const facts = arena.shapes.get(shape);
-  if (facts === undefined) return false;
+  const facts = factsOf(arena, shape);
   let left = count;
   // Ends: every turn places a pod or gives up.
   while (left > 0) {
@@ -138,9 +137,8 @@ function placeGroup(arena: Arena, { shape, count }: Group, { level, target, move
 
 function slotFor(arena: Arena, facts: ShapeFacts, level: number, target: Target): Slot | null {
   // Pods of a node at level n may go where any level up to n is met.
-  for (let index = 0; index <= level; index++) {
-    const need = facts.needs[index];
-    const found = need === undefined ? null : bestFor(arena, facts, need, target);
+  for (const need of facts.needs.slice(0, level + 1)) {
+    const found = bestFor(arena, facts, need, target);
     if (found !== null) return found;
   }
   return null;
@@ -214,13 +212,12 @@ function fittingIn({ room: { free } }: Slot, requests: Float64Array): number {
 
 /** May pods that have moved so be where they are, one like the other? */
 export function isAllowed(arena: Arena, { target, shape }: Pick<Move, 'target' | 'shape'>): boolean {
-  const facts = arena.shapes.get(shape);
+  const { isRuled, least } = factsOf(arena, shape);
   const slot = arena.slots[target];
-  const need = facts?.needs.at(-1);
-  if (slot === undefined || need === undefined) return false;
-  if (!facts?.isRuled) return true;
+  if (slot === undefined) return false;
+  if (!isRuled) return true;
   record(arena, slot, shape, -1);
-  const allowed = allowsNode(guardFor(arena.workspace, need, true), slot.room);
+  const allowed = allowsNode(guardFor(arena.workspace, least, true), slot.room);
   record(arena, slot, shape, 1);
   return allowed;
 }

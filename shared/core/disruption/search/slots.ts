@@ -2,7 +2,9 @@ import { capacityOf } from '../../offerings/compile-pool.ts';
 import { bookCapacity } from '../../offerings/pool-state.ts';
 import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { recordOnNode } from '../../placing/state/topology.ts';
-import type { Arena, Move, Slot } from './arena.ts';
+import type { CompiledShape } from '../../placing/state/compile-shape.ts';
+import { at } from '../../quantity/at.ts';
+import { factsOf, type Arena, type Move, type Slot } from './arena.ts';
 import { capacityOfOffering, freeOf, type PoolOffering } from './pool-offerings.ts';
 
 /**
@@ -35,11 +37,10 @@ export function recordOwn(arena: Arena, slot: Slot): void {
 
 /** Puts pods of a shape on a slot, or with a negative count takes them off, whatever the rules say. */
 export function put(arena: Arena, slot: Slot, shape: number, count: number): void {
-  const facts = arena.shapes.get(shape);
-  if (facts === undefined) return;
+  const facts = factsOf(arena, shape);
   const { free } = slot.room;
-  for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (facts.requests[k] ?? 0);
-  if (facts.isSingle) putApart(arena, slot, shape, count);
+  for (let k = 0; k < free.length; k++) free[k] = at(free, k) - count * at(facts.requests, k);
+  if (facts.isSingle) putApart(slot, facts.least.shape, count);
   const changed = own(slot);
   changed.received += count;
   changed.receivedCost += count * facts.cost;
@@ -55,18 +56,16 @@ export function putAwaited(arena: Arena, slot: Slot, shape: number): void {
 }
 
 /** Host ports and volumes, for pods that have any. */
-function putApart({ workspace }: Arena, { room }: Slot, shape: number, count: number): void {
-  const compiled = workspace.shapes.get(shape);
-  if (compiled === undefined) return;
-  for (const port of compiled.ports) {
+function putApart({ room }: Slot, { index, ports, attachments }: CompiledShape, count: number): void {
+  for (const port of ports) {
     if (count > 0) room.ports.push(port);
     else room.ports.splice(room.ports.lastIndexOf(port), 1);
   }
-  for (const { driver, claim, name } of compiled.attachments) {
+  for (const { driver, claim, name } of attachments) {
     const there = room.attached.volumes.get(driver) ?? new Set<string>();
     room.attached.volumes.set(driver, there);
     // A volume that others on the node use too stays counted when they go, which at worst refuses a pod.
-    const id = claim ?? `${shape}/${name}`;
+    const id = claim ?? `${index}/${name}`;
     if (count > 0) there.add(id);
     else there.delete(id);
   }
@@ -162,10 +161,9 @@ export function changeSlot(arena: Arena, slot: Slot, offering: PoolOffering): vo
   touch(arena, slot);
   book(slot, 1);
   for (const [shape, count] of pods) {
-    const requests = arena.shapes.get(shape)?.requests ?? new Float64Array();
+    const { requests, ports } = factsOf(arena, shape).least.shape;
     const { free } = slot.room;
-    for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (requests[k] ?? 0);
-    const ports = arena.workspace.shapes.get(shape)?.ports ?? [];
+    for (let k = 0; k < free.length; k++) free[k] = at(free, k) - count * at(requests, k);
     for (let one = 0; one < count; one++) slot.room.ports.push(...ports);
     record(arena, slot, shape, count);
   }

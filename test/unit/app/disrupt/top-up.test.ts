@@ -4,9 +4,10 @@ import { follow } from '../../../../shared/app/follow/follow.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { DISRUPTED, emptied } from '../../../kit/app/consolidated.ts';
 import { denying, since, START } from '../../../kit/app/small-cluster.ts';
-import { onDemand, size } from '../../../kit/core/build.ts';
+import { offering, onDemand, size } from '../../../kit/core/build.ts';
 import type { Fields, Reply } from '../../../simulation/world/api-server.ts';
 
+const CAPACITY_TYPE = 'karpenter.sh/capacity-type';
 const SIZE = 'node.kubernetes.io/instance-type';
 
 /** All nodes are full; those with a decision must go, and are marked by it. */
@@ -33,6 +34,8 @@ function markedNodes(marked: Readonly<Record<string, string>>) {
   return { ...cluster, bought };
 }
 
+type Marked = ReturnType<typeof markedNodes>;
+
 test('of two sets that are short of room each gets its node, one a look', async () => {
   const { ports, bought, clock } = markedNodes({ b: 'd', c: 'e' });
   const counts: Array<number> = [];
@@ -54,7 +57,11 @@ test('a set that has room keeps no other from its node', async () => {
 
 describe('a set that is short of room, and one of whose two replacements somebody has deleted', () => {
   /** One look, at which requests to make a claim are met with `onMake`. */
-  async function looked(named = 'x,a', onMake: (cluster: ReturnType<typeof markedNodes>) => Reply | null = () => null) {
+  async function looked(
+    named = 'x,a',
+    onMake: (cluster: Marked) => Reply | null = () => null,
+    before: (cluster: Marked) => void = () => {},
+  ) {
     const cluster = markedNodes({ b: 'd' });
     const { server, outside, trace, addClaim } = cluster;
     const replaced = { 'nodewright.dev/replaced-by': named };
@@ -64,6 +71,7 @@ describe('a set that is short of room, and one of whose two replacements somebod
     const lines: Array<object> = [];
     const log: typeof cluster.ports.log = (event, facts) => void lines.push({ event, ...facts });
     outside.deny = ({ method, path }) => (method === 'POST' && path.endsWith('/nodeclaims') ? onMake(cluster) : null);
+    before(cluster);
     trace.length = 0;
     await disrupt({ ...cluster.ports, log });
     const writes = trace.filter((step) => step === 'PATCH /apis/karpenter.sh/v1/nodeclaims/b').length;
@@ -92,6 +100,28 @@ describe('a set that is short of room, and one of whose two replacements somebod
     expect(await looked('a', denied)).toMatchObject({ replacedBy: 'a', writes: 0 });
   });
 
+  test('keeps all their names where its pods have room after all, as it goes', async () => {
+    const { replacedBy, stateOf } = await looked(
+      'x,a',
+      () => null,
+      ({ server }) => {
+        for (const name of ['b1', 'b2']) server.remove('pods', `default/${name}`);
+      },
+    );
+    expect([replacedBy, stateOf('b')]).toEqual(['x,a', 'leaving']);
+  });
+
+  test('waits for the other alone while it is too early to tell whether there is room', async () => {
+    const justNow = ({ server }: Marked): void => {
+      const conditions = server.get('nodeclaims', 'b')?.status?.['conditions'] as ReadonlyArray<Fields>;
+      const marked = { ...since(START, 'DisruptionReason'), reason: 'Drifted' };
+      const others = conditions.filter(({ type }) => type !== 'DisruptionReason');
+      server.patch('nodeclaims', 'b', { status: { conditions: [...others, marked] } }, 'status');
+    };
+    const { replacedBy, bought } = await looked('x,a', undefined, justNow);
+    expect([replacedBy, bought()]).toEqual(['a', ['x']]);
+  });
+
   test('is not told of what is bought where another decision has marked it by then', async () => {
     const { replacedBy } = await looked('x', ({ server }) => {
       const annotations = { 'nodewright.dev/disruption': 'e' };
@@ -100,6 +130,19 @@ describe('a set that is short of room, and one of whose two replacements somebod
     });
     expect(replacedBy).toBeUndefined();
   });
+});
+
+test('what has to go gets a node of whatever capacity type its NodePool allows', async () => {
+  const { ports, server, outside, bought } = markedNodes({ b: 'd' });
+  const offerings = [offering('westeurope-1', 'spot', 30_000), offering('westeurope-1', 'on-demand', 100_000)];
+  outside.types = [size('Standard_D2_v5', 2, 8, 100_000, { offerings })];
+  const any = { key: CAPACITY_TYPE, operator: 'In', values: ['spot', 'on-demand'] };
+  server.patch('nodepools', 'general', { spec: { template: { spec: { requirements: [any] } } } }, 'object');
+  await disrupt(ports);
+  const [claim] = bought().map(
+    (name) => server.get('nodeclaims', name)?.spec?.['requirements'] as ReadonlyArray<Fields>,
+  );
+  expect(claim?.find(({ key }) => key === CAPACITY_TYPE)?.['values']).toEqual(['on-demand', 'spot']);
 });
 
 test('nothing is bought for a set where somebody else has decided at the same moment', async () => {

@@ -14,7 +14,7 @@ const budget = (app: string, disruptionsAllowed: number, namespace?: string): Po
 
 /** Shapes 0 and 1 are of `web` and `db`, and spread over hosts by one; 2 is of `web` and does not spread. */
 function arena(...podDisruptionBudgets: ReadonlyArray<PodDisruptionBudget>): Arena {
-  const spreading = (host: number) => ({ needs: [{ terms: { spread: [{ counter: { host }, maxSkew: 1 }] } }] });
+  const spreading = (host: number) => ({ least: { terms: { spread: [{ counter: { host }, maxSkew: 1 }] } } });
   const shapes = ['web', 'db', 'web'].map((app) => shape(spec('1', '1Gi'), { app }));
   return {
     shapes: new Map([
