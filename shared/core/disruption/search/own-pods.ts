@@ -7,12 +7,14 @@ import { factsOf, type Arena, type OwnPods, type Slot } from './arena.ts';
 /** Of all the nodes together. */
 export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {
   const [only] = slots;
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: a shortcut, the sum of one is what it has
   if (only !== undefined && slots.length === 1) return ownOf(arena, only);
   const load = new Float64Array(arena.worth.length);
   const needs = new Set<Need>();
   for (const slot of slots) {
     const own = ownOf(arena, slot);
     for (const need of own.needs) needs.add(need);
+    // Stryker disable next-line EqualityOperator: beyond its end nothing is written to a typed array
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + at(own.load, k);
   }
   return { needs, load };
@@ -20,15 +22,18 @@ export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {
 
 function ownOf(arena: Arena, slot: Slot): OwnPods {
   const known = arena.ownPods.get(slot);
+  // Stryker disable next-line ConditionalExpression: what is known is the same when it is worked out again
   if (known !== undefined) return known;
   const load = new Float64Array(arena.worth.length);
   const needs = new Set<Need>();
   for (const { shape, count } of slot.own) {
     addNeed(arena, needs, shape);
     const { requests } = factsOf(arena, shape);
+    // Stryker disable next-line EqualityOperator: beyond its end nothing is written to a typed array
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + count * at(requests, k);
   }
   const own = { needs, load };
+  // Stryker disable next-line CallExpression: what is not kept is worked out again
   arena.ownPods.set(slot, own);
   return own;
 }
@@ -40,6 +45,7 @@ export function addNeed(arena: Arena, needs: Set<Need>, shape: number): void {
 
 function standInFor({ workspace, standIns }: Arena, need: Need): Need {
   const known = standIns.get(need);
+  // Stryker disable next-line ConditionalExpression: what is known is the same when it is worked out again
   if (known !== undefined) return known;
   const options = workspace.pools.map((state) =>
     optionsFor(workspace, state, need).map(({ offered }) => offered.join()),
@@ -47,6 +53,7 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
   const key = options.map((ofPool) => ofPool.join('+')).join('/');
   const standIn = standIns.get(key) ?? need;
   standIns.set(key, standIn);
+  // Stryker disable next-line CallExpression: what is not kept is worked out again
   standIns.set(need, standIn);
   return standIn;
 }
@@ -57,6 +64,7 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
  */
 export function mayWait(arena: Arena, going: ReadonlyArray<Slot>): boolean {
   const { shapes, podDisruptionBudgets } = arena.workspace.input.cluster;
+  // Stryker disable next-line ConditionalExpression: a shortcut, where there are no budgets each of them lets all wait
   if (podDisruptionBudgets.length === 0) return true;
   const moves = going.flatMap((slot) => slot.moves.filter(({ shape }) => hostSkewOf(arena, shape) < Infinity));
   return podDisruptionBudgets.every(({ metadata, spec, status }) => {

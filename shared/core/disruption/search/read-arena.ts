@@ -29,8 +29,11 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const reading = compileInput(withFixedOfferings(provisioning), [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
-  const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
-  const worth = worthOf(rooms);
+  const read = workspace.nodes.flatMap((room) => {
+    const node = room.capacity.kind === 'node' ? byName.get(room.capacity.name) : undefined;
+    return node === undefined ? [] : [{ room, node }];
+  });
+  const worth = worthOf(read.map(({ room }) => room));
   const shapes = new Map(
     [...workspace.needs].flatMap(([index, needs]) =>
       needs.slice(-1).map((least) => [index, readFacts(needs, least, worth)] as const),
@@ -48,9 +51,8 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     work: { left: searchSteps },
     order: newOrder(),
   };
-  for (const room of rooms.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
-    const node = byName.get(room.capacity.name);
-    if (node !== undefined) arena.slots.push(slotOf(arena, room, node));
+  for (const { room, node } of read.toSorted((a, b) => byCodeUnit(a.node.name, b.node.name))) {
+    arena.slots.push(slotOf(arena, room, node));
   }
   arena.existing = arena.slots.length;
   for (const slot of arena.slots) recordOwn(arena, slot);
@@ -75,17 +77,15 @@ function readFacts(needs: ReadonlyArray<Need>, least: Need, worth: Float64Array)
 }
 
 function worthOf(rooms: ReadonlyArray<ExistingNode>): Float64Array {
-  const width = rooms[0]?.free.length ?? 0;
-  const total = new Float64Array(width);
-  for (const { free } of rooms) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
-  return total.map((sum) => (sum > 0 ? 1 / sum : 0));
+  const total = rooms[0]?.free.map((_, k) => rooms.reduce((sum, { free }) => sum + Math.max(0, at(free, k)), 0));
+  return (total ?? new Float64Array()).map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
 function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
-  const own = isMovable ? groupsOf(node.moving) : [];
-  const movers = new Set(isMovable ? node.moving : []);
+  const moving = isMovable ? node.moving : [];
+  const movers = new Set(moving);
   const others = groupsOf(node.pods.filter((pod) => !movers.has(pod) && !pod.deleting));
   const price = node.price?.weighed ?? 0;
   return {
@@ -100,7 +100,7 @@ function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
     isCandidate: isMovable,
     takesPods: takesPods(room, node),
     goesByItself: goesByItself(node),
-    own: largestFirst(own, arena.shapes),
+    own: largestFirst(groupsOf(moving), arena.shapes),
     bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
     received: 0,
     receivedCost: 0,
