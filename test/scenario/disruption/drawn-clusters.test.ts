@@ -217,6 +217,30 @@ const KNOWN = [
     steps: 4,
     cost: 800_000,
   },
+  // What goes one by one where no search finds an order, a search goes on from.
+  {
+    seed: 277,
+    nodes: 6,
+    cpus: [2, 4, 8],
+    apps: 2,
+    maxSkew: 1,
+    budget: '30%',
+    searchSteps: 20_000,
+    steps: 2,
+    cost: 400_000,
+  },
+  {
+    seed: 174,
+    nodes: 6,
+    cpus: [2, 4, 8],
+    apps: 2,
+    maxSkew: 1,
+    budget: '1',
+    policy: 'Balanced',
+    searchSteps: 20_000,
+    steps: 4,
+    cost: 600_000,
+  },
 ] as const;
 
 test.each(KNOWN)(
