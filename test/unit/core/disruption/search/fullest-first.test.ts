@@ -91,6 +91,14 @@ test('a slot that has exactly what is asked for takes it, and of two that are al
   expect(firstInOrder(arena, first.room.free, isLike)?.index).toBe(0);
 });
 
+test('a candidate takes pods last, those that save much for their pods after the others, until pods have come to it', () => {
+  const far = (isCandidate: boolean, received: number, reluctance: number): number =>
+    farOf({ isCandidate, received, reluctance } as unknown as Slot);
+  expect([far(true, 0, 7), far(true, 0, 5), far(true, 1, 7), far(false, 0, 7), far(false, 1, 7)]).toEqual([
+    1007, 1005, 0, 0, 0,
+  ]);
+});
+
 test('new slots are found however many there are', () => {
   const arena = arenaOf(3);
   const none = new Float64Array(arena.worth.length);
@@ -98,11 +106,12 @@ test('new slots are found however many there are', () => {
   const offering = offeringsOf(arena.workspace)[0]?.list[0];
   if (offering === undefined) throw new Error('there is no offering');
   const trail = trailOf(arena);
-  let last = -1;
   // One after another: few change at a time.
   for (let count = 0; count < 300; count++) {
-    ({ index: last } = open(trail, offering));
+    open(trail, offering);
     if (count % 8 === 0) firstInOrder(arena, none, () => false);
   }
-  expect(firstInOrder(arena, none, ({ index }) => index === last)?.index).toBe(last);
+  const looked: Array<number> = [];
+  expect(firstInOrder(arena, none, ({ index }) => looked.push(index) < 0)).toBeNull();
+  expect(looked.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 303 }, (_, index) => index));
 });

@@ -101,3 +101,26 @@ test.each([
   const arena = arenaOf({ machines: [machine('a', parts)], shapes: [small], pods: on('a', 0, 1) });
   expect(slotOf(arena, 'a').takesPods).toBe(takes);
 });
+
+test('a node that has to go takes no pods, and only one that is empty and may soon go does so by itself', () => {
+  const kept = { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+  const drifted = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };
+  const arena = arenaOf({
+    machines: [
+      machine('may'),
+      machine('must', { conditions: [CONSOLIDATABLE, drifted] }),
+      machine('never', kept),
+      machine('soon', { conditions: [] }),
+      machine('used', { conditions: [] }),
+    ],
+    shapes: [small],
+    pods: on('used', 0, 1),
+  });
+  expect(arena.slots.map(({ node, takesPods, goesByItself }) => [node?.name, takesPods, goesByItself])).toEqual([
+    ['may', true, false],
+    ['must', false, false],
+    ['never', true, false],
+    ['soon', true, true],
+    ['used', true, false],
+  ]);
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { allOfferings, offeringsOf } from '../../../../../shared/core/disruption/search/pool-offerings.ts';
 import { ANYWHERE } from '../../../../../shared/core/disruption/search/reschedule.ts';
-import { open, take, trailOf } from '../../../../../shared/core/disruption/search/trail.ts';
+import { close, open, take, trailOf } from '../../../../../shared/core/disruption/search/trail.ts';
 import { endsOf } from '../../../../../shared/core/disruption/steps/ends.ts';
 import { replayOf } from '../../../../../shared/core/disruption/steps/replay.ts';
 import { shape, spec } from '../../../../kit/core/build.ts';
@@ -24,6 +24,7 @@ function ended() {
   const trail = trailOf(arena);
   const fresh = open(trail, offering);
   take(trail, slotOf(arena, 'a'), { ...ANYWHERE, first: fresh });
+  close(trail, open(trail, offering));
   const ends = endsOf(arena, new Set(['a', 'b', 'general-1', 'general-2']));
   return { ends, offering, read };
 }
@@ -57,4 +58,11 @@ test('an end is carried out where its new node can still be had; else its pods g
 
   const without = replayOf(read(), [], ends);
   expect([without.created.size, ...without.going.values()]).toEqual([0, [{ target: -1, shape: 0, count: 2 }]]);
+});
+
+test('nodes are gone in the order in which they were taken', () => {
+  const arena = arenaOf({ machines: ['a', 'b', 'c'].map((name) => machine(name)), shapes: [], pods: [] });
+  const trail = trailOf(arena);
+  for (const name of ['b', 'c', 'a']) take(trail, slotOf(arena, name), ANYWHERE);
+  expect([...endsOf(arena, new Set()).gone]).toEqual(['b', 'c', 'a']);
 });
