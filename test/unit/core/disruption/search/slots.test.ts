@@ -32,7 +32,7 @@ function stateOf({ slots, existing, workspace }: Arena): unknown {
     added: slots.slice(existing).map(({ state }) => state === 'there'),
     counts: [...counters.values(), ...exclusions.values()].map(({ total, byDomain }) => [
       total,
-      [...byDomain].filter(([, count]) => count !== 0).toSorted(),
+      [...byDomain].filter(([, count]) => count !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     ]),
     limits: workspace.pools.map(({ remaining }) => [...remaining]),
   });
