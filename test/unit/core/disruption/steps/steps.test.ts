@@ -138,3 +138,18 @@ test('a Balanced NodePool is not left a step whose plain price is too little for
     });
   expect([removed(made('WhenEmptyOrUnderutilized')), keptFor(made('Balanced'), 'a')]).toEqual([['a'], 'no-order']);
 });
+
+test('a share of a pool is of all its nodes, those that drain too, and these are taken from it: half of three is two', () => {
+  const draining = machine('d', { nodeParts: { deletionTimestamp: '1970-01-02T11:00:00Z' } });
+  const claim = {
+    ...draining.claim,
+    metadata: { ...draining.claim.metadata, deletionTimestamp: '1970-01-02T11:00:00Z' },
+  };
+  const made = plan({
+    machines: [machine('a'), machine('b'), { ...draining, claim }],
+    shapes: [],
+    pods: [],
+    nodePools: within('50%'),
+  });
+  expect(made.steps.map(({ remove }) => remove)).toEqual([['b']]);
+});
