@@ -65,10 +65,19 @@ function putApart({ room }: Slot, { index, ports, attachments }: CompiledShape, 
     const there = room.attached.volumes.get(driver) ?? new Set<string>();
     room.attached.volumes.set(driver, there);
     // A volume that others on the node use too stays counted when they go, which at worst refuses a pod.
-    const id = claim ?? `${index}/${name}`;
-    if (count > 0) there.add(id);
-    else there.delete(id);
+    if (claim === null) countOwn(there, `${index}/${name}`, count);
+    else if (count > 0) there.add(claim);
+    else there.delete(claim);
   }
+}
+
+/** Each of so many pods has a volume of its own by that name, which are numbered from 0 on; they go, if less than 0. */
+function countOwn(there: Set<string>, name: string, count: number): void {
+  let number = 0;
+  // Ends: every turn passes a volume of a finite set.
+  while (there.has(`${name}/${number}`)) number++;
+  for (let come = 0; come < count; come++) there.add(`${name}/${number + come}`);
+  for (let gone = -1; gone >= count; gone--) there.delete(`${name}/${number + gone}`);
 }
 
 /** The node is gone, and all that was on it; where its pods go is said by `settle`. */

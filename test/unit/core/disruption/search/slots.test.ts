@@ -18,7 +18,7 @@ import { mayGo } from '../../../../../shared/core/disruption/search/take-away.ts
 import { drawFrom, type Draw } from '../../../../../shared/core/quantity/draw.ts';
 import { shape, spec } from '../../../../kit/core/build.ts';
 import { arenaOf, slotOf } from '../../../../kit/core/build-arena.ts';
-import { machine, on } from '../../../../kit/core/build-disruption.ts';
+import { disruptable, machine, on, plan, removed } from '../../../../kit/core/build-disruption.ts';
 import { mixedCluster } from '../../../../kit/core/mixed-cluster.ts';
 
 /** All that changes in an arena, as data. */
@@ -104,7 +104,9 @@ const withVolumes = shape(
   }),
 );
 const storage = {
-  storageClasses: [{ metadata: { name: 'disk' }, provisioner: 'disk.csi.azure.com' }],
+  storageClasses: [
+    { metadata: { name: 'disk' }, provisioner: 'disk.csi.azure.com', volumeBindingMode: 'WaitForFirstConsumer' },
+  ],
   persistentVolumeClaims: [{ metadata: { name: 'data', namespace: 'default' }, spec: { storageClassName: 'disk' } }],
 };
 
@@ -122,7 +124,14 @@ test('a pod brings its ports and volumes along, to a new node too, and takes the
   });
   const b = slotOf(arena, 'b');
   put(arena, b, 0, 1);
-  expect(apart(b)).toEqual([[80], ['default/data', '0/scratch']]);
+  expect(apart(b)).toEqual([[80], ['default/data', '0/scratch/0']]);
+  put(arena, b, 0, 1);
+  expect(apart(b)).toEqual([
+    [80, 80],
+    ['default/data', '0/scratch/0', '0/scratch/1'],
+  ]);
+  put(arena, b, 0, -1);
+  expect(apart(b)).toEqual([[80], ['0/scratch/0']]);
   put(arena, b, 0, -1);
   expect(apart(b)).toEqual([[], []]);
 
@@ -137,4 +146,22 @@ test('a pod brings its ports and volumes along, to a new node too, and takes the
   expect([apart(fresh), [...(fresh.content ?? [])]]).toEqual([[[80], []], [[0, 1]]]);
   changeOffering(trail, fresh, offering);
   expect(free()).toBe(left);
+});
+
+test.each([
+  [3, []],
+  [4, ['a']],
+])('each pod brings a volume of its own: where %i can be attached, of four pods %j goes', (count, gone) => {
+  const own = shape(spec('500m', '1Gi', { volumes: withVolumes.spec.volumes?.slice(1) ?? [] }));
+  const made = plan({
+    machines: [machine('a', { cpu: 8 }), machine('b', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } })],
+    shapes: [own, shape(spec('500m', '1Gi'))],
+    pods: [...on('a', 0, 4), ...on('b', 1, 1)],
+    ...storage,
+    csiNodes: [
+      { metadata: { name: 'b' }, spec: { drivers: [{ name: 'disk.csi.azure.com', allocatable: { count } }] } },
+    ],
+    nodePools: [disruptable('general', {}, { limits: { cpu: '12' } })],
+  });
+  expect(removed(made)).toEqual(gone);
 });
