@@ -46,3 +46,17 @@ test('a node whose pods have room only where one goes by itself waits for that',
   expect(keptIn({ a: 1, stays: 0 })).toEqual({ a: 'empty-first' });
   expect(keptIn({ a: 1, stays: 4 })).toEqual({ a: 'no-place' });
 });
+
+test('the largest pod that finds no place is named, and looking for one changes nothing', () => {
+  const arena = arenaOf({
+    machines: [machine('a'), machine('b', { cpu: 2, conditions: [] })],
+    shapes: [shape(spec('250m', '1Gi'), {}, 'small'), shape(spec('3', '1Gi'), {}, 'large')],
+    pods: [...on('a', 0, 1), ...on('a', 1, 1), ...on('b', 0, 1)],
+  });
+  const before = arena.slots.map(({ state, room, received }) => [state, [...room.free], received]);
+  for (let look = 0; look < 2; look++) {
+    const reason = keptReasons(arena, new Set()).get('a');
+    expect(reason).toEqual({ kind: 'no-place', pod: 'large/s1-a-0000' });
+  }
+  expect(arena.slots.map(({ state, room, received }) => [state, [...room.free], received])).toEqual(before);
+});

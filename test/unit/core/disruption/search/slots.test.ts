@@ -3,7 +3,7 @@ import type { Arena, Slot } from '../../../../../shared/core/disruption/search/a
 import { farOf, firstInOrder } from '../../../../../shared/core/disruption/search/fullest-first.ts';
 import { allOfferings, offeringsOf } from '../../../../../shared/core/disruption/search/pool-offerings.ts';
 import { ANYWHERE } from '../../../../../shared/core/disruption/search/reschedule.ts';
-import { put, setDisruptionCost } from '../../../../../shared/core/disruption/search/slots.ts';
+import { leave, put, restore, setDisruptionCost } from '../../../../../shared/core/disruption/search/slots.ts';
 import {
   bring,
   changeOffering,
@@ -16,9 +16,9 @@ import {
 } from '../../../../../shared/core/disruption/search/trail.ts';
 import { mayGo } from '../../../../../shared/core/disruption/search/take-away.ts';
 import { drawFrom, type Draw } from '../../../../../shared/core/quantity/draw.ts';
-import { shape, spec } from '../../../../kit/core/build.ts';
+import { daemonSet, shape, spec } from '../../../../kit/core/build.ts';
 import { arenaOf, slotOf } from '../../../../kit/core/build-arena.ts';
-import { disruptable, machine, on, plan, removed } from '../../../../kit/core/build-disruption.ts';
+import { disruptable, evenOverZones, machine, on, plan, removed } from '../../../../kit/core/build-disruption.ts';
 import { mixedCluster } from '../../../../kit/core/mixed-cluster.ts';
 
 /** All that changes in an arena, as data. */
@@ -164,4 +164,45 @@ test.each([
     nodePools: [disruptable('general', {}, { limits: { cpu: '12' } })],
   });
   expect(removed(made)).toEqual(gone);
+});
+
+test('a new node is no candidate, has no pods and moves none, and its daemons have their ports', () => {
+  const daemon = { containers: containers.map((one) => ({ ...one, ports })) };
+  const arena = arenaOf({
+    machines: [machine('a')],
+    shapes: [shape(spec('500m', '1Gi'))],
+    pods: on('a', 0, 1),
+    daemonSets: [daemonSet('d', daemon)],
+  });
+  const [offering] = allOfferings(offeringsOf(arena.workspace));
+  if (offering === undefined) throw new Error('there is no offering');
+  const fresh = open(trailOf(arena), offering);
+  expect(fresh).toMatchObject({
+    node: null,
+    isCandidate: false,
+    takesPods: true,
+    goesByItself: false,
+    own: [],
+    bound: [],
+    moves: [],
+    pool: 'general',
+  });
+  expect([fresh.room.pods, fresh.room.ports.map(({ port }) => port)]).toEqual([[], [80]]);
+});
+
+test('pods that do not move go with their node where rules count them, and come back with it', () => {
+  const owner = { kind: 'DaemonSet', name: 'd', uid: 'd' };
+  const daemons = { ...shape(spec('100m', '16Mi'), { app: 'web' }), owner };
+  const arena = arenaOf({
+    machines: [machine('a'), machine('b')],
+    shapes: [evenOverZones, daemons],
+    pods: [...on('a', 0, 2), ...on('a', 1, 1), ...on('b', 0, 1)],
+  });
+  const counted = () => [...arena.workspace.topology.counters.values()].map(({ total }) => total);
+  const a = slotOf(arena, 'a');
+  expect([a.bound, counted()]).toEqual([[{ shape: 1, count: 1 }], [4]]);
+  leave(arena, a);
+  expect([a.state, counted()]).toEqual(['gone', [1]]);
+  restore(arena, a);
+  expect([a.state, counted()]).toEqual(['there', [4]]);
 });
