@@ -191,7 +191,7 @@ test('a new node is no candidate, has no pods and moves none, and its daemons ha
 });
 
 test('pods that do not move go with their node where rules count them, and come back with it', () => {
-  const owner = { kind: 'DaemonSet', name: 'd', uid: 'd' };
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' };
   const daemons = { ...shape(spec('100m', '16Mi'), { app: 'web' }), owner };
   const arena = arenaOf({
     machines: [machine('a'), machine('b')],
