@@ -4,6 +4,7 @@ import { spreadCluster, type Drawn } from '../../kit/core/spread-cluster.ts';
 
 interface Known extends Drawn {
   readonly searchSteps: number;
+  readonly moveCost?: number;
   readonly steps: number;
   readonly cost: number;
   /** So many nodes are left for want of an order; none unless said. */
@@ -249,6 +250,21 @@ const KNOWN: ReadonlyArray<Known> = [
     steps: 4,
     cost: 600_000,
   },
+  // A node that one search opens and the next takes away.
+  {
+    seed: 177,
+    nodes: 10,
+    cpus: [4, 8],
+    apps: 8,
+    maxSkew: 1,
+    budget: '2',
+    policy: 'Balanced',
+    drifted: 3,
+    searchSteps: 5_000,
+    moveCost: 0.2,
+    steps: 4,
+    cost: 1_000_000,
+  },
   // These tell one order of steps from another; of three of them no order leads to all that was found.
   { seed: 279, nodes: 20, cpus: [8], apps: 1, maxSkew: 1, budget: '30%', searchSteps: 0, steps: 3, cost: 2_700_000 },
   {
@@ -329,8 +345,11 @@ const KNOWN: ReadonlyArray<Known> = [
 
 test.each(KNOWN)(
   'a plan for $nodes nodes under a budget of $budget costs no more than known, in no more steps: seed $seed',
-  ({ searchSteps, steps, cost, left = 0, ...drawn }) => {
-    const made = plan({ ...spreadCluster(drawn), disruption: { searchSteps } });
+  ({ searchSteps, steps, cost, left = 0, moveCost, ...drawn }) => {
+    const made = plan({
+      ...spreadCluster(drawn),
+      disruption: { searchSteps, ...(moveCost === undefined ? {} : { moveCost }) },
+    });
     expect(made.after.cost).toBeLessThanOrEqual(cost);
     expect(made.steps.length).toBeLessThanOrEqual(steps);
     expect(made.kept.filter(({ reason }) => reason.kind === 'no-order').length).toBeLessThanOrEqual(left);

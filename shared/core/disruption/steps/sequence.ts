@@ -208,10 +208,8 @@ function unitsOf(progress: Progress, pending: ReadonlyArray<Slot>): ReadonlyArra
 
 /** New slots that a node's pods go to and that no step before creates. */
 function newFor({ replay, made }: Progress, slot: Slot): ReadonlyArray<Slot> {
-  return (replay.toNew.get(slot) ?? NONE).filter((target) => !made.has(target));
+  return (replay.toNew.get(slot) ?? []).filter((target) => !made.has(target));
 }
-
-const NONE: ReadonlyArray<Slot> = [];
 
 function createdBy(progress: Progress, batch: ReadonlyArray<Slot>): ReadonlyArray<Slot> {
   return [...new Set(batch.flatMap((slot) => newFor(progress, slot)))].toSorted((a, b) => a.index - b.index);
@@ -255,12 +253,12 @@ function notAwaited(arena: Arena, batch: ReadonlyArray<Slot>, uneven: ReadonlySe
 /** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
 function misplacedIn(arena: Arena, batch: ReadonlyArray<Slot>): ReadonlySet<Slot> {
   const wrong = new Set<Slot>();
-  const answers = new Map<number, boolean>();
+  const answers = new Map<string, boolean>();
   for (const slot of batch) {
     for (const move of slot.moves) {
       // Stryker disable next-line ConditionalExpression: a shortcut, pods without rules are allowed anywhere
       if (arena.shapes.get(move.shape)?.isRuled === false) continue;
-      const key = move.shape * arena.slots.length + move.target;
+      const key = `${move.shape}/${move.target}`;
       const answer = answers.get(key) ?? isAllowed(arena, move);
       // Stryker disable next-line CallExpression: what is not kept is worked out again
       answers.set(key, answer);

@@ -43,37 +43,43 @@ function arena() {
   });
 }
 
-const given = arena();
-const { workspace, worth } = given;
-const offerings = offeringsOf(workspace);
-const needs = [...given.shapes.values()].map(({ least }) => least);
+/** The arena with all that can be bought for it. */
+function world() {
+  const { workspace, worth, shapes } = arena();
+  const facts = [...shapes.values()];
+  return { workspace, worth, facts, offerings: offeringsOf(workspace) };
+}
 
-function isFitting(offering: PoolOffering, { needs: wanted, load, below, mayBeSpot }: Demand): boolean {
+type World = ReturnType<typeof world>;
+
+function isFitting({ workspace, worth }: World, offering: PoolOffering, demand: Demand): boolean {
   const { state, type, bit, isSpot, price } = offering;
   const free = freeOf(offering, worth.length);
   const meets = (need: Need): boolean =>
     optionsFor(workspace, state, need).some(({ offered }) => ((offered[type] ?? 0) >> bit) & 1);
+  const { needs, load, below, mayBeSpot } = demand;
   return (
-    price < below && (mayBeSpot || !isSpot) && load.every((one, k) => one <= (free[k] ?? 0)) && [...wanted].every(meets)
+    price < below && (mayBeSpot || !isSpot) && load.every((one, k) => one <= (free[k] ?? 0)) && [...needs].every(meets)
   );
 }
 
 /** The same by looking at all. */
-function byLooking(demand: Demand): PoolOffering | null {
-  for (const { list } of offerings) {
-    const fitting = list.filter((one) => isFitting(one, demand));
-    const [first] = list;
-    const isEnough = first?.state.pool.name !== 'heavy' || new Set(fitting.map(({ type }) => type)).size >= 3;
-    const inZone = fitting.filter(({ zone }) => demand.zone === null || zone === demand.zone);
-    const found = inZone.find(({ state, type }) => withinLimits(state.remaining, capacityOf(state.pool, type), null));
-    if (isEnough && found !== undefined) return found;
-    const any = { ...demand, zone: null, below: Infinity, mayBeSpot: true };
-    const wider = list.filter((one) => isFitting(one, any));
-    const isWide = first?.state.pool.name !== 'heavy' || new Set(wider.map(({ type }) => type)).size >= 3;
-    const atAnyPrice = wider.some(({ state, type }) =>
-      withinLimits(state.remaining, capacityOf(state.pool, type), null),
-    );
-    if (isWide && atAnyPrice) return null;
+function byLooking(all: World, demand: Demand): PoolOffering | null {
+  for (const { list } of all.offerings) {
+    // Of pool `heavy` three sizes must be left to choose from; of `limited` some are too large for what is left.
+    const foundFor = (wanted: Demand): PoolOffering | undefined => {
+      const fitting = list.filter((one) => isFitting(all, one, wanted));
+      const sizes = new Set(fitting.map(({ type }) => type)).size;
+      return fitting.find(
+        ({ state, type, zone }) =>
+          (state.pool.name !== 'heavy' || sizes >= 3) &&
+          (wanted.zone === null || zone === wanted.zone) &&
+          withinLimits(state.remaining, capacityOf(state.pool, type), null),
+      );
+    };
+    const found = foundFor(demand);
+    if (found !== undefined) return found;
+    if (foundFor({ ...demand, zone: null, below: Infinity, mayBeSpot: true }) !== undefined) return null;
   }
   return null;
 }
@@ -83,7 +89,9 @@ const nameOf = (one: PoolOffering | null): unknown =>
 
 test('the cheapest offering is the one that looking at all of them finds', () => {
   const draw = drawFrom(3);
-  const [small = new Float64Array()] = [...given.shapes.values()].map(({ requests }) => requests);
+  const all = world();
+  const [small = new Float64Array()] = all.facts.map(({ requests }) => requests);
+  const needs = all.facts.map(({ least }) => least);
   const found = new Set<unknown>();
   for (let turn = 0; turn < 600; turn++) {
     const demand = {
@@ -93,14 +101,15 @@ test('the cheapest offering is the one that looking at all of them finds', () =>
       below: [20_001, 50_000, 80_000, 100_000, 150_000, 200_000, 250_001, 400_000, Infinity][draw.below(9)] ?? 0,
       mayBeSpot: draw.below(2) === 0,
     };
-    const answer = nameOf(cheapestOffering(workspace, offerings, demand));
-    expect(answer).toEqual(nameOf(byLooking(demand)));
+    const answer = nameOf(cheapestOffering(all.workspace, all.offerings, demand));
+    expect(answer).toEqual(nameOf(byLooking(all, demand)));
     found.add(JSON.stringify(answer));
   }
   expect(found.size).toBeGreaterThan(20);
 });
 
 test('cheaper sizes are counted of the same pool and capacity type, in any zone', () => {
+  const { workspace, worth, offerings } = world();
   const demand = { needs: new Set<Need>(), load: worth.map(() => 0), zone: null, below: 100_000, mayBeSpot: true };
   const of = (pool: string, isSpot: boolean): PoolOffering => {
     const found = allOfferings(offerings).find((one) => one.state.pool.name === pool && one.isSpot === isSpot);
@@ -120,7 +129,7 @@ test('cheaper sizes are counted of the same pool and capacity type, in any zone'
 
 describe('an offering', () => {
   test('is known by its pool, size, zone and capacity type', () => {
-    const [one] = allOfferings(offerings);
+    const [one] = allOfferings(world().offerings);
     if (one === undefined) throw new Error('there is none');
     const { name, catalog } = one.state.pool;
     const wanted = {
@@ -139,7 +148,7 @@ describe('an offering', () => {
   });
 
   test('as a node has the labels of its pool, size and place', () => {
-    const one = offerings[0]?.list.find(({ zone, isSpot }) => zone === zones[1] && !isSpot);
+    const one = world().offerings[0]?.list.find(({ zone, isSpot }) => zone === zones[1] && !isSpot);
     if (one === undefined) throw new Error('there is none');
     expect(capacityOfOffering(one, 'new')).toMatchObject({
       name: 'new',
