@@ -12,7 +12,10 @@ const budget = (app: string, disruptionsAllowed: number, namespace?: string): Po
   status: { disruptionsAllowed },
 });
 
-/** Shapes 0 and 1 are of `web` and `db`, and spread over hosts by one; 2 is of `web` and spreads over zones, 3 by three, 4 over both. */
+/**
+ * Shapes 0 and 1 are of `web` and `db`, and spread over hosts by one; 2 to 4 are of `web`: 2 spreads over zones, 3 by
+ * three, 4 over both.
+ */
 function arena(...podDisruptionBudgets: ReadonlyArray<PodDisruptionBudget>): Arena {
   const by = (host: number, maxSkew: number) => ({ counter: { host }, maxSkew });
   const spreading = (...spread: ReadonlyArray<object>) => ({ least: { terms: { spread } } });
