@@ -5,6 +5,8 @@ import {
   admits,
   ANYWHERE,
   isAllowed,
+  stuckPod,
+  whileGone,
   type Rescheduling,
 } from '../../../../../shared/core/disruption/search/reschedule.ts';
 import { close, open, take, trailOf, undoTo } from '../../../../../shared/core/disruption/search/trail.ts';
@@ -123,4 +125,22 @@ test('a pod goes where as much is met of what it prefers as on its own node, or 
   };
   expect([goes(zones[0], false), goes(zones[0], true)]).toEqual([false, true]);
   expect([goes(zones[1], false), goes(zones[2], false)]).toEqual([true, true]);
+});
+
+test('looking whether pods would find a place, or what is so while their node is gone, changes nothing', () => {
+  const arena = arenaOf({
+    machines: [machine('a'), machine('b', { conditions: [] })],
+    shapes: [shape(spec('1', '1Gi'))],
+    pods: [...on('a', 0, 2), ...on('b', 0, 1)],
+  });
+  const [a, b] = [slotOf(arena, 'a'), slotOf(arena, 'b')];
+  const state = () => [a.state, a.moves, b.received, [...b.room.free]];
+  const before = structuredClone(state());
+  expect([stuckPod(arena, a, ANYWHERE), stuckPod(arena, a, { ...ANYWHERE, among: [] })]).toEqual([
+    null,
+    'default/s0-a-0000',
+  ]);
+  expect(state()).toEqual(before);
+  expect(whileGone(arena, a, () => a.state)).toBe('gone');
+  expect(state()).toEqual(before);
 });
