@@ -37,8 +37,7 @@ export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArra
   if (short?.verdict.kind !== 'short') return;
   const { one, verdict } = short;
   const { plan, input } = verdict.shortage;
-  const [first] = one.candidates;
-  const createdFor = (first === undefined ? undefined : reasonOf(first.claim)) ?? '';
+  const [createdFor = ''] = one.candidates.flatMap(({ claim }) => reasonOf(claim) ?? []);
   const nodes = one.candidates.map(({ node }) => node.metadata.name);
   const cause = `${createdFor}, room for: ${nodes.join(', ')}`;
   const committed = await commitPlan(ports, { ...gathered, input }, plan, cause, { createdFor });
@@ -76,8 +75,9 @@ function boughtKey({ decision }: Begun): string {
  * tell why.
  */
 async function forgetLost(ports: Ports, { snapshot }: Gathered, one: Begun, { kind }: BegunVerdict): Promise<void> {
-  const lost = new Set(kind === 'short' || kind === 'wait' ? lostOf(one, snapshot) : []);
-  if (lost.size > 0) await nameReplacements(ports, one, (named) => named.filter((name) => !lost.has(name)));
+  if (kind !== 'short' && kind !== 'wait') return;
+  const lost = new Set(lostOf(one, snapshot));
+  await nameReplacements(ports, one, (named) => named.filter((name) => !lost.has(name)));
 }
 
 /** Says on the claims of the set what comes in their place, given what they say now; nothing where that is the same. */

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
-import { dedicationIn } from '../../kubernetes/dedicated-taint.ts';
+import { isDedicated } from '../../kubernetes/dedicated-taint.ts';
 import { podName } from '../../core/model/pod-name.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { conditionOf } from '../facts/conditions.ts';
@@ -22,38 +22,41 @@ const ASKED_EVERY_MS = 60_000;
  * nominated is not planned for; from the next snapshot on these are.
  */
 export async function endNominations(ports: Ports, snapshot: Snapshot): Promise<void> {
-  const stale = staleNominations(ports, snapshot);
-  const claims = new Map(snapshot.nodeClaims.map((claim) => [nodeNameOf(claim), claim]));
-  await eachAlone([...stale], NODES_AT_ONCE, async ([node, pods]) => {
-    const claim = claims.get(node);
+  await eachAlone(staleNominations(ports, snapshot), NODES_AT_ONCE, async ({ claim, pods }) => {
     // Who was not planned for the node was nominated by the scheduler.
-    const planned = new Set(claim === undefined ? [] : plannedIn(await decisionOf(ports, claim)));
+    const planned = new Set(plannedIn(await decisionOf(ports, claim)));
     const ours = pods.filter(({ uid }) => planned.has(uid));
-    await nominateNoMore(ports, node, ours);
+    await nominateNoMore(ports, nodeNameOf(claim), ours);
   });
 }
 
-/** By node; those of the scheduler, which preempts others for a pod, are among them. */
-function staleNominations(ports: Ports, snapshot: Snapshot): ReadonlyMap<string, ReadonlyArray<PlannedPod>> {
+/** Pods that are nominated to the node of a claim, and do not fit. */
+interface Stale {
+  readonly claim: NodeClaim;
+  readonly pods: ReadonlyArray<PlannedPod>;
+}
+
+/** Those of the scheduler, which preempts others for a pod, are among them. */
+function staleNominations(ports: Ports, snapshot: Snapshot): ReadonlyArray<Stale> {
   const nowMs = ports.now();
-  const nominated = snapshot.pods.filter(
-    (pod) => pod.nodeName === null && pod.nominatedNodeName !== null && pod.unschedulable && !pod.deleting,
+  const refused = snapshot.pods.filter(
+    ({ nodeName, unschedulable, deleting }) => nodeName === null && unschedulable && !deleting,
   );
-  if (nominated.length === 0) return new Map();
-  const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
-  const settled = snapshot.nodeClaims.filter((claim) => isSettled(claim, nowMs)).map(nodeNameOf);
+  // Stryker disable next-line ConditionalExpression: a shortcut, where nobody waits nobody is nominated
+  if (refused.length === 0) return [];
+  const nominated = Map.groupBy(refused, ({ nominatedNodeName }) => nominatedNodeName ?? '');
+  const open = new Set(snapshot.nodes.flatMap((node) => (isDedicated(node) ? [] : node.metadata.name)));
   // Those that it preempts have their grace, and their room is meant for who is nominated.
-  const emptying = new Set(snapshot.pods.flatMap(({ nodeName, deleting }) => (deleting ? (nodeName ?? []) : [])));
-  const open = new Set(settled.filter((name) => nodes.has(name) && dedicationIn(nodes.get(name) ?? null) === null));
-  const stale = new Map<string, Array<PlannedPod>>();
-  for (const pod of nominated) {
-    const { uid, nominatedNodeName } = pod;
-    if (nominatedNodeName === null || !open.has(nominatedNodeName) || emptying.has(nominatedNodeName)) continue;
-    if (!ports.told.isNews(`nominated/${uid}`, nowMs, ASKED_EVERY_MS)) continue;
-    const own = stale.get(nominatedNodeName) ?? [];
-    stale.set(nominatedNodeName, [...own, { uid, name: podName(snapshot, pod) }]);
-  }
-  return stale;
+  const emptying = new Set(snapshot.pods.flatMap(({ nodeName, deleting }) => (deleting ? nodeName : null) ?? []));
+  return snapshot.nodeClaims.flatMap((claim) => {
+    const node = nodeNameOf(claim);
+    if (!isSettled(claim, nowMs) || !open.has(node) || emptying.has(node)) return [];
+    const asked = (nominated.get(node) ?? []).filter(({ uid }) =>
+      ports.told.isNews(`nominated/${uid}`, nowMs, ASKED_EVERY_MS),
+    );
+    const pods = asked.map((pod) => ({ uid: pod.uid, name: podName(snapshot, pod) }));
+    return pods.length === 0 ? [] : [{ claim, pods }];
+  });
 }
 
 /** In use for as long as a scheduler takes that tries again all whom a new node may help. */

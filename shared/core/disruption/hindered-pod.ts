@@ -1,7 +1,8 @@
 import type { LeftReason } from '../model/left-reason.ts';
 import { opensIn } from '../telling/reasons/explain.ts';
 import { reasonsFor } from '../telling/tell-plan.ts';
-import type { Arena, Slot } from './search/arena.ts';
+import { podName } from '../model/pod-name.ts';
+import { factsOf, type Arena, type Slot } from './search/arena.ts';
 import { hasRoomFor, whileGone } from './search/reschedule.ts';
 
 /** A pod for which a node that has to go stays, and per NodePool the rule that keeps it off a new node of it. */
@@ -17,15 +18,17 @@ export interface HinderedPod {
 export function hinderedPod(arena: Arena, slot: Slot): HinderedPod | null {
   const { workspace } = arena;
   return whileGone(arena, slot, () => {
-    for (const { shape } of slot.own) {
-      const facts = arena.shapes.get(shape);
-      const need = facts?.needs.at(-1);
-      const pod = slot.node?.moving.find((one) => one.shape === shape);
-      if (facts === undefined || need === undefined || pod === undefined) continue;
-      if (hasRoomFor(arena, facts, need) || workspace.pools.some((state) => opensIn(workspace, state, need))) continue;
-      const namespace = workspace.input.cluster.shapes[shape]?.namespace ?? '';
-      return { pod: `${namespace}/${pod.name}`, refusals: reasonsFor(workspace, [pod]).get(shape) ?? [] };
-    }
-    return null;
+    const hindered = slot.own.find(({ shape }) => !hasRoomFor(arena, shape) && !canOpenFor(arena, shape));
+    const pod = slot.node?.moving.find(({ shape }) => shape === hindered?.shape);
+    if (pod === undefined) return null;
+    return {
+      pod: podName(workspace.input.cluster, pod),
+      refusals: reasonsFor(workspace, [pod]).get(pod.shape) ?? [],
+    };
   });
+}
+
+function canOpenFor(arena: Arena, shape: number): boolean {
+  const { workspace } = arena;
+  return workspace.pools.some((state) => opensIn(workspace, state, factsOf(arena, shape).least));
 }

@@ -29,6 +29,10 @@ import { mergeClaims } from './together/merge-claims.ts';
  */
 const MIXED_SHARE = 0.3;
 
+/** Of many pods, what packing may take: the last tenths of a per cent take as long as all before. */
+const MANY_PODS = 300;
+const MANY_SHARE = 0.65;
+
 /** However much work packing took, the proof may take this share of all that is allowed. */
 const PROOF_SHARE = 0.2;
 
@@ -130,12 +134,13 @@ function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER)
   const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
   const solved: Array<SolvedProblem> = [];
-  const work = { left: input.work.operations * later.share * (isMixed ? MIXED_SHARE : 1) };
+  const share = later.share * (isMixed ? MIXED_SHARE : 1) * (open.length > MANY_PODS ? MANY_SHARE : 1);
+  const work = { left: input.work.operations * share };
   const placed = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
   const left = placeByTerm(workspace, after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]));
   if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
-  const share = workspace.claims.length <= FEW_CLAIMS ? PROOF_SHARE_OF_FEW : PROOF_SHARE;
-  const proof = { left: input.work.operations * share };
+  const proofShare = workspace.claims.length <= FEW_CLAIMS ? PROOF_SHARE_OF_FEW : PROOF_SHARE;
+  const proof = { left: input.work.operations * proofShare };
   return { workspace, left: [...left, ...hopeless], isMixed, solved, proof };
 }

@@ -4,7 +4,8 @@ import { CONSOLIDATABLE, disruptable, machine, on, type disruptionInput } from '
 
 type Parts = Parameters<typeof disruptionInput>[0];
 
-interface Drawn {
+/** What is drawn, and from which seed. */
+export interface Drawn {
   readonly seed: number;
   readonly nodes: number;
   readonly apps: number;

@@ -1,12 +1,21 @@
 import { expect, test } from 'vitest';
 import { plan } from '../../kit/core/build-disruption.ts';
-import { spreadCluster } from '../../kit/core/spread-cluster.ts';
+import { spreadCluster, type Drawn } from '../../kit/core/spread-cluster.ts';
+
+interface Known extends Drawn {
+  readonly searchSteps: number;
+  readonly moveCost?: number;
+  readonly steps: number;
+  readonly cost: number;
+  /** So many nodes are left for want of an order; none unless said. */
+  readonly left?: number;
+}
 
 /**
  * What plans for drawn clusters come to, in micro-USD an hour, and in how many steps: known from 26 November 2026. A
  * plan that does better is welcome, and its figure goes here; one that does worse has lost something.
  */
-const KNOWN = [
+const KNOWN: ReadonlyArray<Known> = [
   {
     seed: 58,
     nodes: 4,
@@ -217,14 +226,132 @@ const KNOWN = [
     steps: 4,
     cost: 800_000,
   },
-] as const;
+  // What goes one by one where no search finds an order, a search goes on from.
+  {
+    seed: 277,
+    nodes: 6,
+    cpus: [2, 4, 8],
+    apps: 2,
+    maxSkew: 1,
+    budget: '30%',
+    searchSteps: 20_000,
+    steps: 2,
+    cost: 400_000,
+  },
+  {
+    seed: 174,
+    nodes: 6,
+    cpus: [2, 4, 8],
+    apps: 2,
+    maxSkew: 1,
+    budget: '1',
+    policy: 'Balanced',
+    searchSteps: 20_000,
+    steps: 4,
+    cost: 600_000,
+  },
+  // A node that one search opens and the next takes away.
+  {
+    seed: 177,
+    nodes: 10,
+    cpus: [4, 8],
+    apps: 8,
+    maxSkew: 1,
+    budget: '2',
+    policy: 'Balanced',
+    drifted: 3,
+    searchSteps: 5_000,
+    moveCost: 0.2,
+    steps: 4,
+    cost: 1_000_000,
+  },
+  // These tell one order of steps from another; of three of them no order leads to all that was found.
+  { seed: 279, nodes: 20, cpus: [8], apps: 1, maxSkew: 1, budget: '30%', searchSteps: 0, steps: 3, cost: 2_700_000 },
+  {
+    seed: 235,
+    nodes: 20,
+    cpus: [4, 8],
+    apps: 4,
+    maxSkew: 2,
+    budget: '100%',
+    searchSteps: 5_000,
+    steps: 4,
+    cost: 1_800_000,
+  },
+  {
+    seed: 105,
+    nodes: 30,
+    cpus: [2, 4, 8],
+    apps: 8,
+    maxSkew: 2,
+    budget: '1',
+    policy: 'Balanced',
+    searchSteps: 5_000,
+    steps: 10,
+    cost: 4_300_000,
+    left: 5,
+  },
+  {
+    seed: 93,
+    nodes: 6,
+    cpus: [8, 2],
+    apps: 12,
+    maxSkew: 2,
+    budget: '1',
+    policy: 'Balanced',
+    searchSteps: 0,
+    steps: 4,
+    cost: 700_000,
+  },
+  {
+    seed: 299,
+    nodes: 10,
+    cpus: [8, 2],
+    apps: 12,
+    maxSkew: 2,
+    budget: '30%',
+    drifted: 3,
+    searchSteps: 20_000,
+    steps: 3,
+    cost: 1_600_000,
+    left: 3,
+  },
+  {
+    seed: 223,
+    nodes: 30,
+    cpus: [8, 4, 4, 2],
+    apps: 8,
+    maxSkew: 2,
+    budget: '3',
+    policy: 'Balanced',
+    searchSteps: 20_000,
+    steps: 5,
+    cost: 2_500_000,
+  },
+  {
+    seed: 76,
+    nodes: 30,
+    cpus: [8, 2],
+    apps: 4,
+    maxSkew: 2,
+    budget: '1',
+    drifted: 1,
+    searchSteps: 0,
+    steps: 7,
+    cost: 6_000_000,
+    left: 23,
+  },
+];
 
 test.each(KNOWN)(
   'a plan for $nodes nodes under a budget of $budget costs no more than known, in no more steps: seed $seed',
-  ({ searchSteps, steps, cost, ...drawn }) => {
-    const made = plan({ ...spreadCluster(drawn), disruption: { searchSteps } });
+  ({ searchSteps, steps, cost, left = 0, moveCost, ...drawn }) => {
+    const made = plan({
+      ...spreadCluster(drawn),
+      disruption: { searchSteps, ...(moveCost === undefined ? {} : { moveCost }) },
+    });
     expect(made.after.cost).toBeLessThanOrEqual(cost);
     expect(made.steps.length).toBeLessThanOrEqual(steps);
-    expect(made.kept.filter(({ reason }) => reason.kind === 'no-order')).toEqual([]);
+    expect(made.kept.filter(({ reason }) => reason.kind === 'no-order').length).toBeLessThanOrEqual(left);
   },
 );

@@ -112,7 +112,6 @@ function openToAll(ports: Ports, node: Node, isUsable: boolean): Promise<Node | 
 /** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
 async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
   const sinceMs = transitionMs(claim, 'Registered');
-  if (ports.now() >= sinceMs + HELD_BACK_MS) return null;
   const decision = await decisionOf(ports, claim);
   const endMs = sinceMs + (decision?.crowds === undefined ? MOVING_MS : HELD_BACK_MS);
   if (ports.now() >= endMs) return null;

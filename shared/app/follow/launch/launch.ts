@@ -28,15 +28,16 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutc
   if (ports.now() < (putOffUntilMs(claim, ports.now()) ?? 0)) {
     return { kind: 'wait', for: 'Azure, which throttles', lookAgainMs: null };
   }
-  const { name: className } = claim.spec.nodeClassRef;
-  const nodeClass = await ports.definitions.nodeClass(className);
-  // One that is applied together with its claim may come a moment after it.
-  if (nodeClass === null && ports.now() < createdAtMs(claim) + CLASS_COMES_WITHIN_MS) return awaitClass(ports, claim);
-  const refusal = classRefusal(nodeClass, className);
-  if (nodeClass === null || refusal !== null) {
-    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', refusal ?? 'not found'));
+  const nodeClass = await ports.definitions.nodeClass(claim.spec.nodeClassRef.name);
+  if (nodeClass === null) {
+    // One that is applied together with its claim may come a moment after it.
+    if (ports.now() < createdAtMs(claim) + CLASS_COMES_WITHIN_MS) return awaitClass(ports, claim);
+    return refuse(ports, claim, 'does not exist: create it, or correct nodeClassRef.name');
   }
-  if (readinessOf(nodeClass.status?.conditions).kind === 'unjudged') return awaitClass(ports, claim);
+  if (nodeClass.metadata.deletionTimestamp !== undefined) return refuse(ports, claim, 'is being deleted');
+  const readiness = readinessOf(nodeClass.status?.conditions);
+  if (readiness.kind === 'refused') return refuse(ports, claim, `is not ready: ${readiness.message}`);
+  if (readiness.kind === 'unjudged') return awaitClass(ports, claim);
   try {
     return await launchAs(ports, claim, nodeClass);
   } catch (error) {
@@ -84,6 +85,12 @@ async function earlierOr(ports: Ports, { metadata }: NodeClaim, attempt: Attempt
   return found.kind === 'present' ? { kind: 'launched', isNew: false, machine: found.machine } : attempt;
 }
 
+/** Gives the claim up, as nothing can be launched with its class: that `why`. */
+function refuse(ports: Ports, claim: NodeClaim, why: string): Promise<FollowOutcome> {
+  const message = `AKSNodeClass ${claim.spec.nodeClassRef.name} ${why}`;
+  return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', message));
+}
+
 /** What a class is made of is judged within a second or two of its creation, and its claims are hinted at then. */
 const CLASS_LOOK_MS = 5_000;
 
@@ -128,12 +135,4 @@ async function plannedOfferings(ports: Ports, claim: NodeClaim): Promise<Readonl
   const decision = name === undefined ? null : await knownDecision(ports, name);
   const planned = decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)];
   return planned === undefined ? [] : [planned.offering, ...planned.fallbacks];
-}
-
-/** Why nothing can be launched with this class; null when it can, or when that has not been found out. */
-function classRefusal(nodeClass: NodeClass | null, name: string): string | null {
-  if (nodeClass === null) return `AKSNodeClass ${name} does not exist: create it, or correct nodeClassRef.name`;
-  if (nodeClass.metadata.deletionTimestamp !== undefined) return `AKSNodeClass ${name} is being deleted`;
-  const readiness = readinessOf(nodeClass.status?.conditions);
-  return readiness.kind === 'refused' ? `AKSNodeClass ${name} is not ready: ${readiness.message}` : null;
 }

@@ -63,6 +63,8 @@ export interface Slot {
 /** What pods of a shape need, and whether topology looks at them. */
 export interface ShapeFacts {
   readonly needs: ReadonlyArray<Need>;
+  /** The last of them: of a pod that has given up all that it prefers. */
+  readonly least: Need;
   readonly requests: Float64Array;
   readonly isRuled: boolean;
   /** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
@@ -71,6 +73,13 @@ export interface ShapeFacts {
   readonly cost: number;
   /** Its ports or attached volumes make pods of one shape unlike. */
   readonly isSingle: boolean;
+}
+
+/** What is known of a shape. Throws where no pod of it moves, which is a fault of ours. */
+export function factsOf({ shapes }: Pick<Arena, 'shapes'>, shape: number): ShapeFacts {
+  const facts = shapes.get(shape);
+  if (facts === undefined) throw new Error(`no pod of shape ${shape} moves`);
+  return facts;
 }
 
 /** What the pods of nodes that go need of a new one, and what they take together. */

@@ -1,5 +1,5 @@
 import { planStaticPools } from '../../finishing/static-pools.ts';
-import type { PlannedOffering } from '../../model/plan.ts';
+import type { PlannedClaim } from '../../model/plan.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { withoutNodes } from '../../present/without-nodes.ts';
 import type { Slot } from './arena.ts';
@@ -14,6 +14,7 @@ export function fixedPools({ cluster, policy }: ProvisioningInput): ReadonlySet<
 /** The input as if these were pools like any other, so that what they offer is known. */
 export function withFixedOfferings(input: ProvisioningInput): ProvisioningInput {
   const fixed = fixedPools(input);
+  // Stryker disable next-line ConditionalExpression: a shortcut, without such pools the input stays as it is
   if (fixed.size === 0) return input;
   const { cluster } = input;
   const nodePools = cluster.nodePools.map((pool) => {
@@ -32,17 +33,23 @@ export type SuccessorOf = (slot: Slot) => PoolOffering | null;
 /** `offerings`: those of pools with a fixed number of nodes. */
 export function successorsOf(input: ProvisioningInput, offerings: ReadonlyArray<PoolOffering>): SuccessorOf {
   const known = new Map<string, PoolOffering | null>();
-  return ({ node, pool }) => {
-    if (offerings.length === 0 || node === null || pool === null) return null;
-    if (!known.has(node.name)) {
-      const next = nextOf(input, node.name, pool);
-      known.set(node.name, (next !== null && offerings.find((offering) => isOfferingOf(offering, pool, next))) || null);
-    }
-    return known.get(node.name) ?? null;
+  return ({ room, pool }) => {
+    // Stryker disable next-line ConditionalExpression: a shortcut, where there are none none is found
+    if (offerings.length === 0) return null;
+    const { name } = room.capacity;
+    // Stryker disable next-line ConditionalExpression: what is known is the same when it is worked out again
+    if (!known.has(name)) known.set(name, successorIn(offerings, nextOf(input, name, pool)));
+    return known.get(name) ?? null;
   };
 }
 
-function nextOf(input: ProvisioningInput, node: string, pool: string): PlannedOffering | null {
+/** The claim that provisioning would make if the node were gone; undefined for none. */
+function nextOf(input: ProvisioningInput, node: string, pool: string | null): PlannedClaim | undefined {
   const { claims } = planStaticPools(withoutNodes(input, [node]));
-  return claims.find(({ nodePool }) => nodePool === pool)?.offering ?? null;
+  return claims.find(({ nodePool }) => nodePool === pool);
+}
+
+function successorIn(offerings: ReadonlyArray<PoolOffering>, next: PlannedClaim | undefined): PoolOffering | null {
+  if (next === undefined) return null;
+  return offerings.find((one) => isOfferingOf(one, next.nodePool, next.offering)) ?? null;
 }

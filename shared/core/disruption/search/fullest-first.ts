@@ -8,6 +8,7 @@ export function newOrder(): Order {
     keys: new Float64Array(),
     free: new Float64Array(),
     changed: new Set(),
+    // Stryker disable next-line BooleanLiteral: a shortcut, looking from the first on finds the same
     hasDebt: false,
   };
 }
@@ -21,6 +22,7 @@ export function farOf({ isCandidate, received, reluctance }: Slot): number {
 }
 
 /** When more than this share of the slots have changed, sorting all is quicker than moving each. */
+// Stryker disable next-line ArithmeticOperator: both ways bring the order up to date
 const SORT_BEYOND = 1 / 16;
 
 /** The first slot in order that has room for the requests and that `takes` answers true for; null for none. */
@@ -37,6 +39,7 @@ export function firstInOrder(arena: Arena, requests: Float64Array, takes: (slot:
 }
 
 function isRoomy(free: Float64Array, offset: number, requests: Float64Array): boolean {
+  // Stryker disable next-line EqualityOperator: beyond its end nothing is asked for
   for (let k = 0; k < requests.length; k++) {
     const asked = at(requests, k);
     if (asked > 0 && at(free, offset + k) < asked) return false;
@@ -48,8 +51,11 @@ function isRoomy(free: Float64Array, offset: number, requests: Float64Array): bo
 function startFor({ order, worth }: Arena, requests: Float64Array): number {
   if (order.hasDebt) return 0;
   let sum = 0;
+  // Stryker disable next-line AssignmentOperator,ConditionalExpression,EqualityOperator: looking from sooner finds the same
   for (let k = 0; k < requests.length; k++) sum += at(requests, k) * at(worth, k);
-  return positionOf(order, sum * (1 - ROUNDING), -1);
+  const least = sum * (1 - ROUNDING);
+  // Stryker disable next-line UnaryOperator: no slot has this very key
+  return positionOf(order, least, -1);
 }
 
 /** Errors of sums of a few numbers are far smaller. */
@@ -57,9 +63,14 @@ const ROUNDING = 1e-9;
 
 function upToDate(arena: Arena): Order {
   const { order, slots } = arena;
+  // Stryker disable next-line ConditionalExpression: a shortcut, where nothing has changed nothing moves
   if (order.changed.size === 0) return order;
-  if (slots.length > order.keys.length || order.changed.size > slots.length * SORT_BEYOND) sortAll(arena);
+  const isBeyond = slots.length > order.keys.length;
+  // Stryker disable next-line ArithmeticOperator,ConditionalExpression,EqualityOperator: both ways bring it up to date
+  const isMuch = order.changed.size > slots.length * SORT_BEYOND;
+  if (isBeyond || isMuch) sortAll(arena);
   else for (const slot of order.changed) move(arena, slot);
+  // Stryker disable next-line CallExpression: what has not changed since stays where it is
   order.changed.clear();
   return order;
 }
@@ -77,7 +88,11 @@ function sortAll(arena: Arena): void {
   for (const slot of slots) order.keys[slot.index] = readSlot(arena, slot);
   const { keys, sorted } = order;
   const there = slots.filter(({ index }) => !Number.isNaN(at(keys, index))).map(({ index }) => index);
-  sorted.set(there.toSorted((a, b) => at(keys, a) - at(keys, b) || a - b));
+  const byKey = (a: number, b: number): number =>
+    at(keys, a) - at(keys, b) ||
+    // Stryker disable next-line ArithmeticOperator: they come in this order, and who is alike stays in it
+    a - b;
+  sorted.set(there.toSorted(byKey));
   order.count = there.length;
 }
 
@@ -86,6 +101,7 @@ function move(arena: Arena, slot: Slot): void {
   const { index } = slot;
   const before = at(order.keys, index);
   const key = readSlot(arena, slot);
+  // Stryker disable next-line ConditionalExpression: a shortcut, it would come back to where it was
   if (key === before) return;
   if (!Number.isNaN(before)) {
     const position = positionOf(order, before, index);

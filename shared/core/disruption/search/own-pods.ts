@@ -2,17 +2,19 @@ import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
 import { compileSelector, selects } from '../../rules/selector.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
-import type { Arena, OwnPods, Slot } from './arena.ts';
+import { factsOf, type Arena, type OwnPods, type Slot } from './arena.ts';
 
 /** Of all the nodes together. */
 export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {
   const [only] = slots;
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: a shortcut, the sum of one is what it has
   if (only !== undefined && slots.length === 1) return ownOf(arena, only);
   const load = new Float64Array(arena.worth.length);
   const needs = new Set<Need>();
   for (const slot of slots) {
     const own = ownOf(arena, slot);
     for (const need of own.needs) needs.add(need);
+    // Stryker disable next-line EqualityOperator: beyond its end nothing is written to a typed array
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + at(own.load, k);
   }
   return { needs, load };
@@ -20,27 +22,30 @@ export function ownPods(arena: Arena, slots: ReadonlyArray<Slot>): OwnPods {
 
 function ownOf(arena: Arena, slot: Slot): OwnPods {
   const known = arena.ownPods.get(slot);
+  // Stryker disable next-line ConditionalExpression: what is known is the same when it is worked out again
   if (known !== undefined) return known;
   const load = new Float64Array(arena.worth.length);
   const needs = new Set<Need>();
   for (const { shape, count } of slot.own) {
     addNeed(arena, needs, shape);
-    const requests = arena.shapes.get(shape)?.requests ?? load;
+    const { requests } = factsOf(arena, shape);
+    // Stryker disable next-line EqualityOperator: beyond its end nothing is written to a typed array
     for (let k = 0; k < load.length; k++) load[k] = at(load, k) + count * at(requests, k);
   }
   const own = { needs, load };
+  // Stryker disable next-line CallExpression: what is not kept is worked out again
   arena.ownPods.set(slot, own);
   return own;
 }
 
 /** Adds what pods of a shape need at least; one need stands for all that the same offerings would do for. */
 export function addNeed(arena: Arena, needs: Set<Need>, shape: number): void {
-  const need = arena.shapes.get(shape)?.needs.at(-1);
-  if (need !== undefined) needs.add(standInFor(arena, need));
+  needs.add(standInFor(arena, factsOf(arena, shape).least));
 }
 
 function standInFor({ workspace, standIns }: Arena, need: Need): Need {
   const known = standIns.get(need);
+  // Stryker disable next-line ConditionalExpression: what is known is the same when it is worked out again
   if (known !== undefined) return known;
   const options = workspace.pools.map((state) =>
     optionsFor(workspace, state, need).map(({ offered }) => offered.join()),
@@ -48,6 +53,7 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
   const key = options.map((ofPool) => ofPool.join('+')).join('/');
   const standIn = standIns.get(key) ?? need;
   standIns.set(key, standIn);
+  // Stryker disable next-line CallExpression: what is not kept is worked out again
   standIns.set(need, standIn);
   return standIn;
 }
@@ -58,6 +64,7 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
  */
 export function mayWait(arena: Arena, going: ReadonlyArray<Slot>): boolean {
   const { shapes, podDisruptionBudgets } = arena.workspace.input.cluster;
+  // Stryker disable next-line ConditionalExpression: a shortcut, where there are no budgets each of them lets all wait
   if (podDisruptionBudgets.length === 0) return true;
   const moves = going.flatMap((slot) => slot.moves.filter(({ shape }) => hostSkewOf(arena, shape) < Infinity));
   return podDisruptionBudgets.every(({ metadata, spec, status }) => {
@@ -75,7 +82,7 @@ export function mayWait(arena: Arena, going: ReadonlyArray<Slot>): boolean {
 }
 
 /** By how much its pods may differ between hosts; Infinity where they spread over none. */
-function hostSkewOf({ shapes }: Arena, shape: number): number {
-  const spread = shapes.get(shape)?.needs.at(-1)?.terms.spread ?? [];
+function hostSkewOf(arena: Arena, shape: number): number {
+  const { spread } = factsOf(arena, shape).least.terms;
   return Math.min(Infinity, ...spread.flatMap(({ counter, maxSkew }) => (counter.host < 0 ? [] : [maxSkew])));
 }

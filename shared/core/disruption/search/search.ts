@@ -1,7 +1,7 @@
 import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import { WAITED_FOR } from '../plan/disruption-plan.ts';
-import type { Arena, OwnPods, Slot } from './arena.ts';
+import { factsOf, type Arena, type OwnPods, type Slot } from './arena.ts';
 import { improve, takeAllSingles } from './improve.ts';
 import { cheapestOffering, zonesOf, type PoolOffering } from './pool-offerings.ts';
 import { ANYWHERE, crowd, isAllowed, type Rescheduling, type Taken } from './reschedule.ts';
@@ -307,7 +307,7 @@ function offeringsForStuck(arena: Arena, slot: Slot, means: Means, { shape }: St
   if (group === undefined) return new Set();
   const needs = new Set<Need>();
   addNeed(arena, needs, group.shape);
-  const requests = arena.shapes.get(group.shape)?.requests ?? new Float64Array();
+  const { requests } = factsOf(arena, group.shape);
   for (let { count } = group; count > 0; count >>= 1) {
     const found = offeringsFor(arena, slot, means, { needs, load: requests.map((amount) => amount * count) });
     if (found.size > 0) return found;

@@ -2,7 +2,9 @@ import { capacityOf } from '../../offerings/compile-pool.ts';
 import { bookCapacity } from '../../offerings/pool-state.ts';
 import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { recordOnNode } from '../../placing/state/topology.ts';
-import type { Arena, Move, Slot } from './arena.ts';
+import type { CompiledShape } from '../../placing/state/compile-shape.ts';
+import { at } from '../../quantity/at.ts';
+import { factsOf, type Arena, type Move, type Slot } from './arena.ts';
 import { capacityOfOffering, freeOf, type PoolOffering } from './pool-offerings.ts';
 
 /**
@@ -22,6 +24,7 @@ function own(slot: Slot): Own {
 
 /** Counts pods of a shape on a slot, or takes them out of the count. */
 export function record({ workspace, shapes }: Arena, { room: { capacity } }: Slot, shape: number, count: number): void {
+  // Stryker disable next-line ConditionalExpression: a shortcut, nobody counts pods that no rule looks at
   if (shapes.get(shape)?.isRuled === false) return;
   const node = { labels: capacity.labels, taints: capacity.presentTaints };
   recordOnNode(workspace.topology, shape, node, count);
@@ -35,11 +38,11 @@ export function recordOwn(arena: Arena, slot: Slot): void {
 
 /** Puts pods of a shape on a slot, or with a negative count takes them off, whatever the rules say. */
 export function put(arena: Arena, slot: Slot, shape: number, count: number): void {
-  const facts = arena.shapes.get(shape);
-  if (facts === undefined) return;
+  const facts = factsOf(arena, shape);
   const { free } = slot.room;
-  for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (facts.requests[k] ?? 0);
-  if (facts.isSingle) putApart(arena, slot, shape, count);
+  // Stryker disable next-line EqualityOperator: beyond its end nothing is written to a typed array
+  for (let k = 0; k < free.length; k++) free[k] = at(free, k) - count * at(facts.requests, k);
+  if (facts.isSingle) putApart(slot, facts.least.shape, count);
   const changed = own(slot);
   changed.received += count;
   changed.receivedCost += count * facts.cost;
@@ -55,21 +58,28 @@ export function putAwaited(arena: Arena, slot: Slot, shape: number): void {
 }
 
 /** Host ports and volumes, for pods that have any. */
-function putApart({ workspace }: Arena, { room }: Slot, shape: number, count: number): void {
-  const compiled = workspace.shapes.get(shape);
-  if (compiled === undefined) return;
-  for (const port of compiled.ports) {
+function putApart({ room }: Slot, { index, ports, attachments }: CompiledShape, count: number): void {
+  for (const port of ports) {
     if (count > 0) room.ports.push(port);
     else room.ports.splice(room.ports.lastIndexOf(port), 1);
   }
-  for (const { driver, claim, name } of compiled.attachments) {
+  for (const { driver, claim, name } of attachments) {
     const there = room.attached.volumes.get(driver) ?? new Set<string>();
     room.attached.volumes.set(driver, there);
     // A volume that others on the node use too stays counted when they go, which at worst refuses a pod.
-    const id = claim ?? `${shape}/${name}`;
-    if (count > 0) there.add(id);
-    else there.delete(id);
+    if (claim === null) countOwn(there, `${index}/${name}`, count);
+    else if (count > 0) there.add(claim);
+    else there.delete(claim);
   }
+}
+
+/** Each of so many pods has a volume of its own by that name, which are numbered from 0 on; they go, if less than 0. */
+function countOwn(there: Set<string>, name: string, count: number): void {
+  let number = 0;
+  // Ends: every turn passes a volume of a finite set.
+  while (there.has(`${name}/${number}`)) number++;
+  for (let come = 0; come < count; come++) there.add(`${name}/${number + come}`);
+  for (let gone = -1; gone >= count; gone--) there.delete(`${name}/${number + gone}`);
 }
 
 /** The node is gone, and all that was on it; where its pods go is said by `settle`. */
@@ -129,7 +139,7 @@ export type Before = Pick<Slot, 'offering' | 'room' | 'price' | 'pool'>;
 
 /** A new node, empty, in a slot that none is in; with what was in it before. */
 export function openSlot(arena: Arena, offering: PoolOffering): { readonly slot: Slot; readonly before: Before } {
-  const slot = absentSlot(arena) ?? newSlot(arena);
+  const slot = absentSlot(arena) ?? newSlot(arena, offering);
   // The slot may be that of a new node that was dropped, which undoing brings back.
   const before = { offering: slot.offering, room: slot.room, price: slot.price, pool: slot.pool };
   become(arena, slot, offering);
@@ -155,17 +165,17 @@ export function closeSlot(arena: Arena, slot: Slot, before: Before = slot): void
 
 /** Makes a new node one of another offering; its pods stay. */
 export function changeSlot(arena: Arena, slot: Slot, offering: PoolOffering): void {
-  const pods = [...(slot.content ?? [])].filter(([, count]) => count > 0);
+  const pods = [...(slot.content ?? [])];
   for (const [shape, count] of pods) record(arena, slot, shape, -count);
   book(slot, -1);
   become(arena, slot, offering);
   touch(arena, slot);
   book(slot, 1);
   for (const [shape, count] of pods) {
-    const requests = arena.shapes.get(shape)?.requests ?? new Float64Array();
+    const { requests, ports } = factsOf(arena, shape).least.shape;
     const { free } = slot.room;
-    for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (requests[k] ?? 0);
-    const ports = arena.workspace.shapes.get(shape)?.ports ?? [];
+    // Stryker disable next-line EqualityOperator: beyond its end nothing is written to a typed array
+    for (let k = 0; k < free.length; k++) free[k] = at(free, k) - count * at(requests, k);
     for (let one = 0; one < count; one++) slot.room.ports.push(...ports);
     record(arena, slot, shape, count);
   }
@@ -191,10 +201,11 @@ function absentSlot({ slots, existing }: Arena): Slot | null {
   return null;
 }
 
-function newSlot(arena: Arena): Slot {
+function newSlot(arena: Arena, offering: PoolOffering): Slot {
+  const index = arena.slots.length;
   const slot: Slot = {
-    index: arena.slots.length,
-    room: EMPTY_ROOM,
+    index,
+    room: roomOf(arena, offering, index),
     node: null,
     offering: null,
     price: 0,
@@ -218,34 +229,18 @@ function newSlot(arena: Arena): Slot {
   return slot;
 }
 
-const EMPTY_ROOM: ExistingNode = {
-  capacity: {
-    kind: 'claim',
-    name: '',
-    claim: null,
-    nodePool: null,
-    initialized: true,
-    labels: {},
-    taints: [],
-    presentTaints: [],
-    capacity: new Map(),
-    free: new Map(),
-    daemonPorts: [],
-  },
-  free: new Float64Array(),
-  ports: [],
-  pods: [],
-  attached: { limits: new Map(), volumes: new Map() },
-};
-
-/** New nodes have names that no node has: two dots do not come up in one. The plan gives them others. */
-function become({ worth }: Arena, slot: Slot, offering: PoolOffering): void {
-  const capacity = capacityOfOffering(offering, `..new-${slot.index}`);
+function become(arena: Arena, slot: Slot, offering: PoolOffering): void {
   const changed = own(slot);
   changed.offering = offering;
   changed.price = offering.price;
   changed.pool = offering.state.pool.name;
-  changed.room = {
+  changed.room = roomOf(arena, offering, slot.index);
+}
+
+/** New nodes have names that no node has: two dots do not come up in one. The plan gives them others. */
+function roomOf({ worth }: Arena, offering: PoolOffering, index: number): ExistingNode {
+  const capacity = capacityOfOffering(offering, `..new-${index}`);
+  return {
     capacity,
     free: freeOf(offering, worth.length),
     ports: [...capacity.daemonPorts],

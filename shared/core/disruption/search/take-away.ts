@@ -3,7 +3,7 @@ import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './reschedule.ts';
 import type { Draw } from '../../quantity/draw.ts';
-import type { Arena, Slot } from './arena.ts';
+import { factsOf, type Arena, type Slot } from './arena.ts';
 import type { SuccessorOf } from './fixed-pools.ts';
 import { cheapestOffering, countCheaper, freeOf, type PoolOffering, type Offerings } from './pool-offerings.ts';
 import { addNeed } from './own-pods.ts';
@@ -122,13 +122,12 @@ function loadOf({ worth }: Arena, { offering, room }: Slot): Float64Array {
 /** Do its pods keep their rules there, one like the other? */
 function isLawful(arena: Arena, slot: Slot): boolean {
   for (const [shape, count] of slot.content ?? []) {
-    const facts = arena.shapes.get(shape);
-    const need = facts?.needs.at(-1);
-    if (count === 0 || need === undefined) continue;
-    if (!admits(arena, need, slot)) return false;
-    if (facts?.isRuled !== true) continue;
+    if (count === 0) continue;
+    const { isRuled, least } = factsOf(arena, shape);
+    if (!admits(arena, least, slot)) return false;
+    if (!isRuled) continue;
     record(arena, slot, shape, -1);
-    const allowed = allowsNode(guardFor(arena.workspace, need, true), slot.room);
+    const allowed = allowsNode(guardFor(arena.workspace, least, true), slot.room);
     record(arena, slot, shape, 1);
     if (!allowed) return false;
   }

@@ -32,8 +32,7 @@ export function endsOf({ slots }: Arena, taken: ReadonlySet<string>): Ends {
   const gone = new Set<string>();
   const homes = new Map<string, string>();
   for (const slot of slots.filter(({ state }) => state === 'gone').toSorted((a, b) => a.takenAt - b.takenAt)) {
-    if (slot.node === null) continue;
-    gone.add(slot.node.name);
+    gone.add(slot.room.capacity.name);
     for (const [uid, target] of homesOf(slot)) homes.set(uid, names.get(target) ?? '');
   }
   return { gone, created, homes };

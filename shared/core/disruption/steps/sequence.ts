@@ -38,16 +38,17 @@ const REASONS: ReadonlyArray<DisruptionReason> = [
 /**
  * Cuts what goes into steps, each of which keeps the budgets of pools, the rules of pods and what a pool asks of
  * savings. What cannot go yet is put off, as that makes few steps. Where it leads nowhere, all go in the order in which
- * the search took them instead.
+ * the search took them instead. `mostTried`: where not all can go at once, so many nodes or groups are looked at one by
+ * one once a step has any.
  */
-export function sequence(replay: Replay, pools: Pools): Sequence {
-  const few = sequenceBy(replay, pools, false);
+export function sequence(replay: Replay, pools: Pools, mostTried = MOST_TRIED): Sequence {
+  const few = sequenceBy(replay, pools, { isInOrder: false, mostTried });
   if (few.dropped.length === 0) return few;
   takeBack(replay, few);
-  const inOrder = sequenceBy(replay, pools, true);
+  const inOrder = sequenceBy(replay, pools, { isInOrder: true, mostTried });
   if (inOrder.dropped.length < few.dropped.length) return inOrder;
   takeBack(replay, inOrder);
-  for (const slot of slotsIn(few)) removeAs(replay.arena, slot, replay.going.get(slot) ?? []);
+  takeAway(replay, slotsIn(few));
   return few;
 }
 
@@ -55,20 +56,24 @@ function slotsIn({ steps }: Sequence): ReadonlyArray<Slot> {
   return steps.flatMap(({ remove }) => remove);
 }
 
+function takeAway({ arena, going }: Replay, slots: ReadonlyArray<Slot>): void {
+  for (const slot of slots) removeAs(arena, slot, going.get(slot) ?? []);
+}
+
 function takeBack({ arena }: Replay, taken: Sequence): void {
   for (const slot of slotsIn(taken)) restore(arena, slot);
 }
 
-function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence {
+function sequenceBy(replay: Replay, pools: Pools, manner: Manner): Sequence {
   const made = new Set<Slot>();
   const steps: Array<RawStep> = [];
   const dropped: Array<Slot> = [];
   for (const reason of REASONS) {
     let pending = [...replay.going.keys()].filter(({ node }) => node?.verdict.reason === reason);
-    if (reason === 'Underutilized' && !isInOrder) pending = mostSavedFirst(pending);
+    if (reason === 'Underutilized' && !manner.isInOrder) pending = mostSavedFirst(pending);
     // Ends: every turn takes a node off the list or drops all that are left.
     while (pending.length > 0) {
-      const step = nextStep({ replay, pools, made, isInOrder }, reason, pending);
+      const step = nextStep({ replay, pools, made, ...manner }, reason, pending);
       if (step === null) {
         dropped.push(...pending);
         break;
@@ -87,13 +92,17 @@ function mostSavedFirst(slots: ReadonlyArray<Slot>): Array<Slot> {
   return slots.toSorted((a, b) => b.reluctance - a.reluctance || a.takenAt - b.takenAt || a.index - b.index);
 }
 
-interface Progress {
+interface Manner {
+  /** Nothing goes before what the search took before it. */
+  readonly isInOrder: boolean;
+  readonly mostTried: number;
+}
+
+interface Progress extends Manner {
   readonly replay: Replay;
   readonly pools: Pools;
   /** New slots that a step before has created. */
   readonly made: ReadonlySet<Slot>;
-  /** Nothing goes before what the search took before it. */
-  readonly isInOrder: boolean;
 }
 
 /** The next step for a reason, carried out in the arena; null where none is possible. */
@@ -104,21 +113,21 @@ function nextStep(progress: Progress, reason: DisruptionReason, pending: Readonl
   return tryOneByOne(progress, { reason, before }, pending);
 }
 
-/** Where not all can go at once, so many nodes or groups are looked at one by one once a step has any. */
+/** Each is a look at all that goes: a step that is not as large as it might be is better than a plan too late. */
 const MOST_TRIED = 150;
 
 /** A step of what goes along with what is in it already. */
 function tryOneByOne(progress: Progress, rules: StepRules, pending: ReadonlyArray<Slot>): RawStep | null {
-  const { arena, going } = progress.replay;
+  const { arena } = progress.replay;
   const batch: Array<Slot> = [];
   let tried = 0;
   for (const unit of unitsOf(progress, pending)) {
-    if (batch.length > 0 && tried++ >= MOST_TRIED) break;
+    if (batch.length > 0 && tried++ >= progress.mostTried) break;
     const allowed = withinBudgets(progress, rules, [...batch, ...unit]);
     if (batch.length > 0 && allowed.length < batch.length + unit.length) continue;
     const before = new Set(batch);
     const more = allowed.filter((slot) => !before.has(slot));
-    for (const slot of more) removeAs(arena, slot, going.get(slot) ?? []);
+    takeAway(progress.replay, more);
     if (wrongIn(progress, rules, [...batch, ...more]).size === 0) {
       batch.push(...more);
       continue;
@@ -136,9 +145,9 @@ interface StepRules {
 
 /** As many of `pending` as the rules let go at once. */
 function tryStep(progress: Progress, rules: StepRules, pending: ReadonlyArray<Slot>): RawStep | null {
-  const { arena, going } = progress.replay;
+  const { arena } = progress.replay;
   let batch = withinBudgets(progress, rules, pending);
-  for (const slot of batch) removeAs(arena, slot, going.get(slot) ?? []);
+  takeAway(progress.replay, batch);
   // Ends: every turn takes a node out of the batch.
   while (batch.length > 0) {
     const wrong = wrongIn(progress, rules, batch);
@@ -199,10 +208,8 @@ function unitsOf(progress: Progress, pending: ReadonlyArray<Slot>): ReadonlyArra
 
 /** New slots that a node's pods go to and that no step before creates. */
 function newFor({ replay, made }: Progress, slot: Slot): ReadonlyArray<Slot> {
-  return (replay.toNew.get(slot) ?? NONE).filter((target) => !made.has(target));
+  return (replay.toNew.get(slot) ?? []).filter((target) => !made.has(target));
 }
-
-const NONE: ReadonlyArray<Slot> = [];
 
 function createdBy(progress: Progress, batch: ReadonlyArray<Slot>): ReadonlyArray<Slot> {
   return [...new Set(batch.flatMap((slot) => newFor(progress, slot)))].toSorted((a, b) => a.index - b.index);
@@ -246,12 +253,12 @@ function notAwaited(arena: Arena, batch: ReadonlyArray<Slot>, uneven: ReadonlySe
 /** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
 function misplacedIn(arena: Arena, batch: ReadonlyArray<Slot>): ReadonlySet<Slot> {
   const wrong = new Set<Slot>();
-  const answers = new Map<number, boolean>();
+  const answers = new Map<string, boolean>();
   for (const slot of batch) {
     for (const move of slot.moves) {
       // Stryker disable next-line ConditionalExpression: a shortcut, pods without rules are allowed anywhere
       if (arena.shapes.get(move.shape)?.isRuled === false) continue;
-      const key = move.shape * arena.slots.length + move.target;
+      const key = `${move.shape}/${move.target}`;
       const answer = answers.get(key) ?? isAllowed(arena, move);
       // Stryker disable next-line CallExpression: what is not kept is worked out again
       answers.set(key, answer);

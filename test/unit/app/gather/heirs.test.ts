@@ -127,6 +127,27 @@ describe('a node that is to take the pods of one that goes', () => {
     expect(isKept()).toBe(false);
   });
 
+  test('stays kept for fifteen minutes where they may share it only once the other has gone', async () => {
+    const { ports, server, claim, look, isKept, clock } = await moving();
+    const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
+    const decision = await ports.decisions.get(name);
+    if (decision === null) throw new Error('there is no decision');
+    await ports.decisions.put({ ...decision, crowds: [] });
+    expect(await look()).toMatchObject({ lookAgainMs: START + 10_000 });
+    clock.advance(15 * MINUTE - 1);
+    expect(await look()).toMatchObject({ lookAgainMs: START + 15 * MINUTE });
+    clock.advance(1);
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('is kept for nobody while nobody has published what runs where', async () => {
+    const { ports, claim, isKept } = await moving();
+    const snapshots = { ...ports.snapshots, latest: () => Promise.resolve(null) };
+    await follow({ ...ports, snapshots }, { kind: 'NodeClaim', name: claim });
+    expect(isKept()).toBe(false);
+  });
+
   test('lets their successors in, each as they come, and nobody else, and is open when all have come', async () => {
     const { look, server, addWaiting, isKept, isLetIn, bind } = await moving();
     server.remove('pods', 'default/a');

@@ -153,7 +153,7 @@ describe('a node at rest whose pool asks for something else by now', () => {
   ];
 
   /** The claims that a sweep asks for a look at, of a node of family D whose pool asks for `family`. */
-  async function sweptIn(family: string, said: ReadonlyArray<object> = []): Promise<ReadonlyArray<string>> {
+  async function sweptIn(family: string, said: ReadonlyArray<object> = [], nodeLabels = {}) {
     const { ports, clock, sent, azure, server, addClass, addPool, addClaim, addNode } = smallCluster();
     addClass('True');
     addPool();
@@ -166,7 +166,7 @@ describe('a node at rest whose pool asks for something else by now', () => {
     const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.azure.com/sku-family': 'D' };
     addClaim('c', { labels, status: { conditions: [...atRest, ...said], nodeName: 'aks-c' } });
     azure.machines.set('c', machine('c'));
-    addNode('c', { labels });
+    addNode('c', { labels: { ...labels, ...nodeLabels } });
     clock.advance(1_000);
     await sweep(ports);
     return sent.flatMap(({ hint }) => namesIn(hint)).filter((name) => name === 'c');
@@ -179,5 +179,10 @@ describe('a node at rest whose pool asks for something else by now', () => {
   test('is left alone where it is what the pool asks for, or says already that it is not', async () => {
     expect(await sweptIn('D')).toEqual([]);
     expect(await sweptIn('E', [since(START, 'Drifted')])).toEqual([]);
+  });
+
+  test('is left alone whatever identity its kubelet has: its own looks know which one that should be', async () => {
+    const identity = { 'kubernetes.azure.com/kubelet-identity-client-id': '11111111-1111-1111-1111-111111111111' };
+    expect(await sweptIn('D', [], identity)).toEqual([]);
   });
 });

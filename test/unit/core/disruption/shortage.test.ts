@@ -208,6 +208,17 @@ describe('nodes that go to save money, for which something has come that others 
     expect(replaced({ cpu: 8 }, { cpu: 4 })).toMatchObject(NO_ROOM);
   });
 
+  test('do not count one that is being deleted as come', () => {
+    const leaving = machine('n', { cpu: 4, initialized: false });
+    const n = {
+      ...leaving,
+      claim: { ...leaving.claim, metadata: { ...leaving.claim.metadata, deletionTimestamp: at(NOW) } },
+    };
+    const both = { ...going, replacedBy: 'claim-r,claim-n' };
+    const given = clusterOf([marked('b', both, { cpu: 8 }), filled({ cpu: 2 }), n], { pods });
+    expect(judged(given)).toMatchObject({ kind: 'short', shortage: { below: 300_000 } });
+  });
+
   test('stay where spot would follow spot, and where nothing has come for them', () => {
     const types = (capacityType: string): DisruptionInput => {
       const requirements = [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: [capacityType] }];

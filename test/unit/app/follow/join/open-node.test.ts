@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { follow } from '../../../../../shared/app/follow/follow.ts';
-import { START, decisionOf, machine, since, smallCluster } from '../../../../kit/app/small-cluster.ts';
+import { RefusedError, RetryableError } from '../../../../../shared/ports/errors.ts';
+import { START, decisionOf, denying, machine, since, smallCluster } from '../../../../kit/app/small-cluster.ts';
 
 const dedicated = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 const starting = { key: 'driver', effect: 'NoSchedule' };
@@ -172,4 +173,81 @@ test('sixteen pods are asked for at once, and no more', async () => {
   }) as typeof ports.kubernetes.get;
   await follow({ ...ports, kubernetes: { ...ports.kubernetes, get } }, { kind: 'NodeClaim', name: 'c' });
   expect(most).toBe(16);
+});
+
+describe('a node that is to be opened though a planned pod waits', () => {
+  /** Half a minute after the claim was registered; a look answers the error, or null. */
+  async function late(conditions: ReadonlyArray<object> = []) {
+    const cluster = smallCluster();
+    const { ports, server, clock } = cluster;
+    const decision = decisionOf(['c'], [cluster.addPod('p')]);
+    await ports.decisions.put(decision);
+    const registered = [since(START, 'Launched'), since(START, 'Registered')];
+    cluster.addClaim('c', {
+      annotations: { 'nodewright.dev/decision': decision.name },
+      status: { providerID: 'azure://c', conditions: [...registered, ...conditions] },
+    });
+    cluster.addNode('c', { taints: [dedicated] });
+    clock.advance(30_000);
+    const lines: Array<object> = [];
+    const log: typeof ports.log = (event, facts) => void lines.push({ event, ...facts });
+    const look = () => follow({ ...ports, log }, { kind: 'NodeClaim', name: 'c' }).catch((error: unknown) => error);
+    const nominated = () => server.get('pods', 'default/p')?.status?.['nominatedNodeName'] as unknown;
+    const nominate = (nominatedNodeName: string): void => {
+      server.patch('pods', 'default/p', { status: { nominatedNodeName } }, 'status');
+    };
+    return { ...cluster, lines, look, nominated, nominate, decision };
+  }
+
+  test('says how many it was made for, how many wait and how long it took', async () => {
+    const { look, nominated, lines } = await late();
+    await look();
+    expect(nominated()).toBe('aks-c');
+    const facts = { node: 'aks-c', planned: 1, stillWaiting: 1, sinceCreatedMs: 30_000 };
+    expect(lines).toContainEqual(expect.objectContaining({ event: 'node-opened', ...facts }));
+  });
+
+  test('is no pod’s where a policy denies it', async () => {
+    const { look, nominated, outside } = await late();
+    outside.deny = denying('PATCH', '/nodes/aks-c');
+    expect(await look()).toBeInstanceOf(RefusedError);
+    expect(nominated()).toBeUndefined();
+  });
+
+  test('leaves a pod nominated that the scheduler has sent elsewhere by then', async () => {
+    const { look, nominated, nominate, outside } = await late();
+    outside.deny = (request) => {
+      const reply = denying('PATCH', '/nodes/aks-c')(request);
+      if (reply !== null) nominate('aks-other');
+      return reply;
+    };
+    expect(await look()).toBeInstanceOf(RefusedError);
+    expect(nominated()).toBe('aks-other');
+  });
+
+  test('stays a pod’s where the write fails for a moment only', async () => {
+    const { look, nominated, outside } = await late();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodes/aks-c')) throw new RetryableError('no answer');
+    };
+    expect(await look()).toBeInstanceOf(RetryableError);
+    expect(nominated()).toBe('aks-c');
+  });
+
+  test('is no pod’s and takes back no nomination while it is known that a policy denies it', async () => {
+    const { look, nominated, nominate, outside } = await late([since(START, 'WriteDenied')]);
+    outside.deny = denying('PATCH', '/nodes/aks-c');
+    await look();
+    expect(nominated()).toBeUndefined();
+    nominate('aks-c');
+    await look();
+    expect(nominated()).toBe('aks-c');
+  });
+
+  test('is opened where the record of its decision is lost', async () => {
+    const { look, server, blobs } = await late();
+    for (const name of blobs.names()) blobs.lose(name);
+    await look();
+    expect(server.get('nodes', 'aks-c')?.spec?.['taints']).toEqual([]);
+  });
 });

@@ -3,6 +3,7 @@ import { auditDisruption } from '../../../../../shared/core/disruption/audit/aud
 import { planDisruption } from '../../../../../shared/core/disruption/plan-disruption.ts';
 import { AKS_REPAIRS } from '../../../../../shared/core/model/disruption-input.ts';
 import type { NodePool } from '../../../../../shared/kubernetes/manifest.ts';
+import { fixedPools } from '../../../../../shared/core/disruption/search/fixed-pools.ts';
 import { instant } from '../../../../../shared/core/quantity/units.ts';
 import { onDemand, shape, spec } from '../../../../kit/core/build.ts';
 import {
@@ -112,6 +113,13 @@ describe('a node of a pool with a fixed number that must go, with pods on it', (
     if (removed.length === 0) expect(keptFor(made, 'a')).toBe('one-by-one');
   });
 
+  test('is followed by one of its own pool, also where another pool lacks nodes', () => {
+    const { metadata, spec: of2, ...rest } = fixed(1);
+    const nodePools = [disruptable(), { ...rest, metadata: { ...metadata, name: 'a-fixed' }, spec: of2 }, fixed()];
+    const made = plan(cluster([of('a', { conditions: [DRIFTED] }), of('b')], '700m', { nodePools }));
+    expect(made.replacements.map(({ nodePool }) => nodePool)).toEqual(['fixed']);
+  });
+
   test('stays where the next node of the pool would not hold its pods', () => {
     const made = plan(cluster([of('a', { cpu: 4, conditions: [DRIFTED] }), of('b', { cpu: 4 })], '1500m'));
     expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'not-replaced']);
@@ -139,4 +147,12 @@ test('the audit lets nodes of a pool with a fixed number go one by one', () => {
   };
   const findings = auditDisruption({ ...made, steps: [together] }, given, instant(NOW));
   expect(findings.map(({ rule, about }) => [rule, about])).toEqual([['static', [{ kind: 'node', name: 'b' }]]]);
+});
+
+test('a pool with a number of nodes is like any other where that is switched off', () => {
+  const { provisioning } = disruptionInput(cluster([of('a')]));
+  const { gates } = provisioning.policy;
+  const policy = { ...provisioning.policy, gates: { ...gates, staticCapacity: false } };
+  expect([...fixedPools(provisioning)]).toEqual(['fixed']);
+  expect([...fixedPools({ ...provisioning, policy })]).toEqual([]);
 });

@@ -12,15 +12,21 @@ const budget = (app: string, disruptionsAllowed: number, namespace?: string): Po
   status: { disruptionsAllowed },
 });
 
-/** Shapes 0 and 1 are of `web` and `db`, and spread over hosts by one; 2 is of `web` and does not spread. */
+/**
+ * Shapes 0 and 1 are of `web` and `db`, and spread over hosts by one; 2 to 4 are of `web`: 2 spreads over zones, 3 by
+ * three, 4 over both.
+ */
 function arena(...podDisruptionBudgets: ReadonlyArray<PodDisruptionBudget>): Arena {
-  const spreading = (host: number) => ({ needs: [{ terms: { spread: [{ counter: { host }, maxSkew: 1 }] } }] });
-  const shapes = ['web', 'db', 'web'].map((app) => shape(spec('1', '1Gi'), { app }));
+  const by = (host: number, maxSkew: number) => ({ counter: { host }, maxSkew });
+  const spreading = (...spread: ReadonlyArray<object>) => ({ least: { terms: { spread } } });
+  const shapes = ['web', 'db', 'web', 'web', 'web'].map((app) => shape(spec('1', '1Gi'), { app }));
   return {
     shapes: new Map([
-      [0, spreading(0)],
-      [1, spreading(0)],
-      [2, spreading(-1)],
+      [0, spreading(by(0, 1))],
+      [1, spreading(by(0, 1))],
+      [2, spreading(by(-1, 1))],
+      [3, spreading(by(0, 3))],
+      [4, spreading(by(-1, 1), by(0, 1))],
     ]),
     workspace: { input: { cluster: { shapes, podDisruptionBudgets } } },
   } as never;
@@ -50,4 +56,18 @@ test('every budget is asked, for its own pods and those of its namespace alone',
 test('pods that spread over no hosts wait for nobody, and without budgets all may', () => {
   expect(mayWait(arena(budget('web', 0)), [going([2, 5, 9])])).toBe(true);
   expect(mayWait(arena(), [going([0, 5, 9])])).toBe(true);
+});
+
+test('pods that do not spread are none of those that wait, and of two spreads the narrower says how many come at once', () => {
+  expect(mayWait(arena(budget('web', 1)), [going([0, 2, 9], [2, 5, 9])])).toBe(true);
+  expect([3, 4].map((allowed) => mayWait(arena(budget('web', allowed)), [going([0, 2, 9], [3, 3, 9])]))).toEqual([
+    false,
+    true,
+  ]);
+  expect([1, 2].map((allowed) => mayWait(arena(budget('web', allowed)), [going([4, 3, 9])]))).toEqual([false, true]);
+});
+
+test('a budget that says nothing lets none wait', () => {
+  const { status: _, ...silent } = budget('web', 1);
+  expect(mayWait(arena(silent), [going([0, 2, 9])])).toBe(false);
 });

@@ -122,19 +122,39 @@ test('a Balanced NodePool is not left a step whose plain price is too little for
     offerings: [{ ...offering('westeurope-1', 'spot', 20_000), evictionsPerHour: 0.9 }],
   });
   const pod = shape(spec('20m', '16Mi'));
-  const made = (policy: string): ReturnType<typeof plan> =>
+  const made = (policy: string, ...others: ReadonlyArray<string>): ReturnType<typeof plan> =>
     plan({
       machines: [
         machine('a', { cpu: 2, capacityType: 'spot' }),
         machine('b', { cpu: 8, conditions: [] }),
         machine('c', { cpu: 8, conditions: [] }),
+        ...others.map((name) => machine(name, { cpu: 8, nodePool: 'other' })),
       ],
       types: [risky, size('Standard_D8s_v5', 8, 32, 400_000)],
       shapes: [pod],
-      pods: [...on('a', 0, 20), ...on('b', 0, 10), ...on('c', 0, 10)],
-      nodePools: [disruptable('general', { consolidationPolicy: policy }, { requirements: [] })],
-      evictionCostMs: new Map([['general', 24 * 3_600_000]]),
+      pods: [...on('a', 0, 20), ...on('b', 0, 10), ...on('c', 0, 10), ...others.flatMap((name) => on(name, 0, 1))],
+      nodePools: ['general', 'other'].map((name) =>
+        disruptable(name, { consolidationPolicy: policy }, { requirements: [] }),
+      ),
+      evictionCostMs: new Map(['general', 'other'].map((name) => [name, 24 * 3_600_000])),
       disruption: { moveCost: 0 },
     });
   expect([removed(made('WhenEmptyOrUnderutilized')), keptFor(made('Balanced'), 'a')]).toEqual([['a'], 'no-order']);
+  // What the nodes of another pool save is not its own.
+  expect([removed(made('Balanced', 'e')), keptFor(made('Balanced', 'e'), 'a')]).toEqual([['e'], 'no-order']);
+});
+
+test('a share of a pool is of all its nodes, those that drain too, and these are taken from it: half of three is two', () => {
+  const draining = machine('d', { nodeParts: { deletionTimestamp: '1970-01-02T11:00:00Z' } });
+  const claim = {
+    ...draining.claim,
+    metadata: { ...draining.claim.metadata, deletionTimestamp: '1970-01-02T11:00:00Z' },
+  };
+  const made = plan({
+    machines: [machine('a'), machine('b'), { ...draining, claim }],
+    shapes: [],
+    pods: [],
+    nodePools: within('50%'),
+  });
+  expect(made.steps.map(({ remove }) => remove)).toEqual([['b']]);
 });
