@@ -44,7 +44,7 @@ export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArra
   // Somebody else has decided first.
   if (committed.kind === 'lost') return;
   const { decision, state } = committed;
-  ports.told.isNews(boughtKey(one), ports.now(), BOUGHT_EVERY_MS);
+  noteBought(ports, one);
   const { missing } = await execute(ports, state, decision);
   const bought = decision.claimNames.filter((name) => !missing.has(name));
   // From here on it is waited for, counts as spent, and as failed where it does not join.
@@ -59,15 +59,23 @@ export async function topUp(ports: Ports, gathered: Gathered, sets: ReadonlyArra
   });
 }
 
-/** What is bought and vanishes each time, as when somebody deletes it, is not bought at each look. */
-const BOUGHT_EVERY_MS = 60_000;
+/**
+ * So often a set is bought for within so long: pods may take what has come twice over, but what vanishes each time, as
+ * when somebody deletes it, is not bought at each look.
+ */
+const BOUGHT_TIMES = 2;
+const BOUGHT_WITHIN_MS = 60_000;
 
 function hasBought({ told, now }: Ports, one: Begun): boolean {
-  return told.isKnown(boughtKey(one), now());
+  return boughtKeys(one).every((key) => told.isKnown(key, now()));
 }
 
-function boughtKey({ decision }: Begun): string {
-  return `top-up/${decision ?? ''}`;
+function noteBought({ told, now }: Ports, one: Begun): void {
+  boughtKeys(one).some((key) => told.isNews(key, now(), BOUGHT_WITHIN_MS));
+}
+
+function boughtKeys({ decision }: Begun): ReadonlyArray<string> {
+  return Array.from({ length: BOUGHT_TIMES }, (_, time) => `top-up/${decision ?? ''}/${time}`);
 }
 
 /**

@@ -145,11 +145,14 @@ test('what has to go gets a node of whatever capacity type its NodePool allows',
   expect(claim?.find(({ key }) => key === CAPACITY_TYPE)?.['values']).toEqual(['on-demand', 'spot']);
 });
 
-test('nothing is bought for a set where somebody else has decided at the same moment', async () => {
-  const { ports, bought } = markedNodes({ b: 'd' });
+test('nothing is bought for a set where somebody else has decided at the same moment, but by the next look', async () => {
+  const { ports, bought, clock } = markedNodes({ b: 'd' });
   const commit = () => Promise.resolve({ kind: 'lost' } as const);
   await disrupt({ ...ports, ledger: { ...ports.ledger, commit } });
   expect(bought()).toEqual([]);
+  clock.advance(2_000);
+  await disrupt(ports);
+  expect(bought()).toHaveLength(1);
 });
 
 test('what is bought and vanishes each time is not bought at every look', async () => {
