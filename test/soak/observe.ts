@@ -218,20 +218,7 @@ function targetReason({ status }: Pod): string {
 
 function noteClaim(claims: Map<string, ClaimLife>, { metadata, status }: Claim, nowMs: number): void {
   const { name, labels = {}, annotations = {} } = metadata;
-  const life: ClaimLife = claims.get(name) ?? {
-    name,
-    pool: labels[label.nodePool] ?? '',
-    seenMs: nowMs,
-    readyMs: null,
-    deletingMs: null,
-    goneMs: null,
-    isUsed: false,
-    emptySinceMs: null,
-    longestEmptyMs: 0,
-    disruption: '',
-    isInterrupted: false,
-    isTerminating: false,
-  };
+  const life = claims.get(name) ?? newClaimLife(name, labels[label.nodePool] ?? '', nowMs);
   claims.set(name, life);
   if (hasCondition(status?.conditions, 'Initialized')) life.readyMs ??= nowMs;
   if (metadata.deletionTimestamp !== undefined) life.deletingMs ??= nowMs;
@@ -239,6 +226,12 @@ function noteClaim(claims: Map<string, ClaimLife>, { metadata, status }: Claim, 
   life.isInterrupted ||= annotations[annotation.interruption] !== undefined;
   const reason = status?.conditions?.find(({ type, status: holds }) => type === 'DisruptionReason' && holds === 'True');
   life.disruption = reason?.reason ?? '';
+}
+
+function newClaimLife(name: string, pool: string, seenMs: number): ClaimLife {
+  const unknown = { readyMs: null, deletingMs: null, goneMs: null, emptySinceMs: null, longestEmptyMs: 0 };
+  const flags = { isUsed: false, isInterrupted: false, isTerminating: false };
+  return { name, pool, seenMs, disruption: '', ...unknown, ...flags };
 }
 
 function noteNode(nodes: Map<string, NodeLife>, { metadata, spec }: Node, nowMs: number): void {
