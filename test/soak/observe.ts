@@ -217,9 +217,9 @@ function targetReason({ status }: Pod): string {
 }
 
 function noteClaim(claims: Map<string, ClaimLife>, { metadata, status }: Claim, nowMs: number): void {
-  const { name, labels = {}, annotations = {} } = metadata;
-  const life = claims.get(name) ?? newClaimLife(name, labels[label.nodePool] ?? '', nowMs);
-  claims.set(name, life);
+  const { annotations = {} } = metadata;
+  const life = claims.get(metadata.name) ?? newClaimLife(metadata, nowMs);
+  claims.set(metadata.name, life);
   if (hasCondition(status?.conditions, 'Initialized')) life.readyMs ??= nowMs;
   if (metadata.deletionTimestamp !== undefined) life.deletingMs ??= nowMs;
   life.isTerminating ||= hasCondition(status?.conditions, 'InstanceTerminating');
@@ -228,7 +228,8 @@ function noteClaim(claims: Map<string, ClaimLife>, { metadata, status }: Claim, 
   life.disruption = reason?.reason ?? '';
 }
 
-function newClaimLife(name: string, pool: string, seenMs: number): ClaimLife {
+function newClaimLife({ name, labels = {} }: Claim['metadata'], seenMs: number): ClaimLife {
+  const pool = labels[label.nodePool] ?? '';
   const unknown = { readyMs: null, deletingMs: null, goneMs: null, emptySinceMs: null, longestEmptyMs: 0 };
   const flags = { isUsed: false, isInterrupted: false, isTerminating: false };
   return { name, pool, seenMs, disruption: '', ...unknown, ...flags };
