@@ -228,7 +228,16 @@ describe('a drifted node of a pool of a fixed size', () => {
       addReady(replacement);
       expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
       expect([stateOf(gone), stateOf(other), fresh().length]).toEqual(['leaving', 'there', 1]);
-      // While its pods leave, the next may come.
+      // While its pods leave, the next may come; where the pool has a limit, once it has gone.
+      if ('limits' in limits) {
+        expect(await disrupt(ports)).toMatchObject({ kind: 'idle' });
+        for (const [kind, name] of [
+          ['nodes', `aks-${gone}`],
+          ['nodeclaims', gone],
+        ] as const) {
+          server.remove(kind, name);
+        }
+      }
       expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
       expect(marks(other).reason).toBe('Drifted');
     },
