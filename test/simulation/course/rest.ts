@@ -116,12 +116,15 @@ export class Rest {
     return new Set([...policies.heldPools(), ...unjudged]);
   }
 
-  /** All that the world consists of and that is not held, in its version. */
+  /**
+   * All that the world consists of and that is not held, in its version. Pods that nobody lets us make a node for wait:
+   * those of a claim that is held join them when its time is over.
+   */
   image(): string {
     const { server, azure } = this.#parts;
     const held = this.held();
-    const kinds = ['nodeclaims', 'nodes', 'pods'];
-    const objects = kinds.flatMap((kind) => server.list(kind));
+    const pods = server.list('pods').filter((pod) => pod.spec?.['nodeName'] !== undefined || !this.#hasNowhere(pod));
+    const objects = [...server.list('nodeclaims'), ...server.list('nodes'), ...pods];
     const versions = objects
       .filter(({ metadata, spec }) => !held.has(claimOf(metadata.name)) && !held.has(claimOf(spec?.['nodeName'])))
       .map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
@@ -132,15 +135,18 @@ export class Rest {
   /** Pods that do not run, but where nobody lets us make a node for them. */
   #waiting(pods: ReadonlyArray<Stored>): ReadonlyArray<Stored> {
     const { server } = this.#parts;
-    const denied = this.#closedPools();
-    const wants = ({ spec }: Stored): unknown => spec?.['nodeSelector']?.[label.nodePool];
     // The last word of a pod whose machine is gone may have been that it runs.
     const waiting = pods.filter(
       ({ spec, status }) =>
         conditionStatus(status, 'Ready') !== 'True' || server.get('nodes', String(spec?.['nodeName'])) === null,
     );
-    const hasNowhere = (pod: Stored): boolean => !this.#mayGrow() || denied.has(String(wants(pod)));
-    return waiting.filter((pod) => pod.spec?.['nodeName'] !== undefined || !hasNowhere(pod));
+    return waiting.filter((pod) => pod.spec?.['nodeName'] !== undefined || !this.#hasNowhere(pod));
+  }
+
+  /** Does nobody let us make a node for the pod? */
+  #hasNowhere({ spec }: Stored): boolean {
+    const wanted: unknown = spec?.['nodeSelector']?.[label.nodePool];
+    return !this.#mayGrow() || this.#closedPools().has(String(wanted));
   }
 
   #missedStatic(held: ReadonlySet<string>): ReadonlyArray<string> {
