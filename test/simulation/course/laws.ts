@@ -433,7 +433,8 @@ export class Laws {
       this.#deletedMs.set(name, this.#parts.timeline.now());
     }
     const namedByMs = Date.parse(annotations?.[annotation.replacementDue] ?? '');
-    if (!Number.isNaN(namedByMs)) this.#namedByMs.set(name, namedByMs);
+    // A later notice does not bring back what has begun to drain by the time of the first.
+    if (!Number.isNaN(namedByMs) && !this.#namedByMs.has(name)) this.#namedByMs.set(name, namedByMs);
   }
 
   #noteBound(before: Stored | null, after: Stored | null): void {
