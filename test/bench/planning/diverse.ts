@@ -30,7 +30,13 @@ const ofTrace: Readonly<Record<string, (request: TraceRequest) => TraceRequest |
 
 /** So many requests, each at most once while there are others. */
 function sample(kind: string, count: number, seed: number): ReadonlyArray<WorkloadManifest> {
-  const own = requests.flatMap((request) => ofTrace[kind]?.(request) ?? []);
+  const take = ofTrace[kind];
+  if (take === undefined) {
+    throw new Error(
+      `there is no kind ${kind}: there are ${[...Object.keys(ofTrace), ...Object.keys(kinds)].join(', ')}`,
+    );
+  }
+  const own = requests.flatMap((request) => take(request) ?? []);
   const draw = drawingOf(seed);
   const keyed = own.map((request) => ({ request, key: draw() })).toSorted((a, b) => a.key - b.key);
   const many = Array.from({ length: Math.ceil(count / keyed.length) }, () => keyed).flat();
