@@ -27,7 +27,7 @@ import { withoutEvicted } from './without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { knownDecision } from './known-decision.ts';
-import { isShut, shutNodes } from './shut-nodes.ts';
+import { isShut, shutNodes, withGivenUp } from './shut-nodes.ts';
 import { type SharingClaim, sharedPlaces } from './dedications.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -74,7 +74,8 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 
 /** The same, from a snapshot that has just been read. */
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
-  const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
+  const newest = judgeSiblings(await withNewestClaims(ports, published, ledger));
+  const snapshot = withGivenUp(newest, ports.now());
   const { inFlight, heirs, kept, crowds, shut } = await inFlightClaims(ports, snapshot);
   const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const nodePools = own.map((pool) => unlessDenied(ports, pool));

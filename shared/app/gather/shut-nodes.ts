@@ -1,7 +1,8 @@
-import { taint } from '../../contract/names.ts';
+import { annotation, taint } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { dedicationIn } from '../../kubernetes/dedicated-taint.ts';
+import { createdAtMs } from '../claims/node-claim.ts';
 import { conditionOf, isTrue } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { WRITE_DENIED } from '../tell/denied-condition.ts';
@@ -38,5 +39,32 @@ function isShutToAll({ pods, shapes }: Snapshot, value: string | null, nowMs: nu
   );
   const waiting = pods.filter(({ nodeName, deleting }) => nodeName === null && !deleting);
   if (waiting.some(({ shape }) => passing.has(shape))) return false;
-  return waiting.some(({ createdAtMs }) => nowMs >= createdAtMs + SHUT_MS);
+  return waiting.some((pod) => nowMs >= pod.createdAtMs + SHUT_MS);
+}
+
+/** As long as a claim without a node is waited for, and two minutes in which it is given up. */
+const GIVEN_UP_MS = 17 * 60_000;
+
+/**
+ * The snapshot, in which claims say that they are given up that nobody lets us say so on, nor delete: their node has
+ * not come, or not come back, in all the time that there is for it. No pod has a place there.
+ */
+export function withGivenUp(snapshot: Snapshot, nowMs: number): Snapshot {
+  const nodes = new Set(snapshot.nodes.map(({ metadata }) => metadata.name));
+  const isLost = (claim: NodeClaim): boolean => isOverdue(claim, nowMs) && !nodes.has(nodeNameOf(claim));
+  if (!snapshot.nodeClaims.some(isLost)) return snapshot;
+  const nodeClaims = snapshot.nodeClaims.map((claim) => (isLost(claim) ? asGivenUp(claim) : claim));
+  return { ...snapshot, nodeClaims };
+}
+
+function isOverdue(claim: NodeClaim, nowMs: number): boolean {
+  const { conditions } = claim.status ?? {};
+  if (!isTrue(conditions, WRITE_DENIED) || isTrue(conditions, 'Registered')) return false;
+  const missedMs = Date.parse(conditionOf(conditions, 'Registered')?.lastTransitionTime ?? '') || 0;
+  return nowMs > Math.max(createdAtMs(claim), missedMs) + GIVEN_UP_MS;
+}
+
+function asGivenUp(claim: NodeClaim): NodeClaim {
+  const annotations = { ...claim.metadata.annotations, [annotation.givenUp]: 'RegistrationTimeout' };
+  return { ...claim, metadata: { ...claim.metadata, annotations } };
 }

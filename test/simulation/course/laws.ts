@@ -88,6 +88,8 @@ export class Laws {
    * waited for it.
    */
   readonly #namedByMs = new Map<string, number>();
+  /** When a claim first said that its machine is noticed. */
+  readonly #noticedMs = new Map<string, number>();
   #isStrict = false;
   readonly #givenUpBy = new Map<
     string,
@@ -221,6 +223,8 @@ export class Laws {
   #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
     if (annotations[annotation.interruption] === undefined) return false;
     const deletedMs = this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY;
+    // Somebody had deleted it before, and its drain goes on as it began.
+    if (deletedMs < (this.#noticedMs.get(name) ?? Number.NEGATIVE_INFINITY)) return false;
     return Date.parse(annotations[annotation.terminationTimestamp] ?? '') - deletedMs > REPLACED_FIRST_MS;
   }
 
@@ -431,6 +435,9 @@ export class Laws {
   #noteLeaving(before: Stored | null, { metadata: { name, annotations, deletionTimestamp } }: Stored): void {
     if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
       this.#deletedMs.set(name, this.#parts.timeline.now());
+    }
+    if (annotations?.[annotation.interruption] !== undefined && !this.#noticedMs.has(name)) {
+      this.#noticedMs.set(name, this.#parts.timeline.now());
     }
     const namedByMs = Date.parse(annotations?.[annotation.replacementDue] ?? '');
     // A later notice does not bring back what has begun to drain by the time of the first.
