@@ -122,16 +122,18 @@ export class Election {
   async #attempt(): Promise<void> {
     const startedAtMs = performance.now();
     const lease = this.#known ?? (await this.#read());
-    const isFree = lease === null || this.#mayTake(lease, startedAtMs);
-    this.#isFirstLook = false;
-    if (!isFree) {
+    if (lease !== null && !this.#mayTake(lease, startedAtMs)) {
+      this.#isFirstLook = false;
       this.#known = null;
       this.#lead(null);
       return;
     }
     const spec = this.#claimOf(lease);
     // Renewed counts from before the request: the answer may have been long on its way.
-    if (await this.#write(spec, lease)) this.#lead({ term: spec.leaseTransitions, renewedAtMs: startedAtMs });
+    // A look whose read or write fails is made again.
+    const isWritten = await this.#write(spec, lease);
+    this.#isFirstLook = false;
+    if (isWritten) this.#lead({ term: spec.leaseTransitions, renewedAtMs: startedAtMs });
   }
 
   #mayTake({ spec }: Lease, nowMs: number): boolean {

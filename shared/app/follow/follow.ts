@@ -35,7 +35,7 @@ import { noteDisruptable } from './judge/disruptable.ts';
 import { followNodeClass } from './definitions/node-class.ts';
 import { followNodePool } from './definitions/node-pool.ts';
 import { noteRegistration } from './definitions/registration-health.ts';
-import { register } from './join/register.ts';
+import { register, takeNoteOff } from './join/register.ts';
 import { tellPlanned } from './join/tell-planned.ts';
 import { terminate } from './leave/terminate.ts';
 
@@ -145,7 +145,12 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
   if (!isTrue(claim.status?.conditions, 'Registered')) return joinInTime(ports, claim, node, podEventMs);
   return (await hasLostMachine(ports, claim, node))
     ? deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine is gone'))
-    : followRegistered(ports, draftOf(claim), node, podEventMs);
+    : followRegistered(ports, draftOf(await withoutNote(ports, claim, node)), node, podEventMs);
+}
+
+/** One that was given up and has registered after all may not have been let say so. */
+async function withoutNote(ports: Ports, claim: NodeClaim, node: Node): Promise<NodeClaim> {
+  return isReadyNode(node.status?.conditions) ? takeNoteOff(ports, claim) : claim;
 }
 
 async function followJoined(

@@ -65,8 +65,13 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
  */
 async function noteJoined(ports: Ports, read: NodeClaim): Promise<NodeClaim> {
   if (!(annotation.givenUp in (read.metadata.annotations ?? {}))) return read;
-  const claim = await writeStatus(ports, read, { conditions: [HAS_JOINED] });
-  const { name, resourceVersion } = claim.metadata;
+  return takeNoteOff(ports, await writeStatus(ports, read, { conditions: [HAS_JOINED] }));
+}
+
+/** Of one whose node has joined after all; as it was where that is refused, which the next look tries again. */
+export async function takeNoteOff(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
+  const { name, annotations = {}, resourceVersion } = claim.metadata;
+  if (!(annotation.givenUp in annotations)) return claim;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: null } } };
   const answered = await alone(() => ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch));
   return answered.kind === 'done' && answered.answer.kind === 'written' ? answered.answer.object : claim;

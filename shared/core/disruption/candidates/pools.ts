@@ -24,7 +24,7 @@ export interface Pools {
   /**
    * How many more may be followed by another now that they must go: of a pool with a fixed number of nodes one, beside
    * those that are marked to go, so that it has one more than its number at most; and none while there would be more
-   * than its limit, those that drain counted.
+   * than its limit, those that drain counted: what is sick does not wait for a drain that may have no end.
    */
   readonly replaceable: (pool: string, reason: DisruptionReason) => number;
   readonly error: (pool: string) => string | null;
@@ -53,7 +53,8 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   const unused = new Map(
     nodePools.map(({ metadata: { name }, spec }) => {
       const limit = parseAmounts(spec.limits, 'down').get('nodes') ?? Infinity;
-      return [name, Math.max(limit, (spec.replicas ?? 0) + 1) - (present.get(name)?.length ?? 0)] as const;
+      const most = Math.max(limit, Math.min(spec.replicas ?? 0, limit) + 1);
+      return [name, most - (present.get(name)?.length ?? 0)] as const;
     }),
   );
   const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
@@ -67,7 +68,7 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
     disrupting,
     replaceable: (pool, reason) =>
       fixed.has(pool) && SUCCEEDED.has(reason)
-        ? Math.max(0, Math.min(1 - marked(pool), unused.get(pool) ?? 0))
+        ? Math.max(0, Math.min(1 - marked(pool), reason === 'Unhealthy' ? 1 : (unused.get(pool) ?? 0)))
         : Infinity,
     error: (pool) => budgets.get(pool)?.error ?? null,
     isBalanced: (pool) => policies.get(pool) === 'Balanced',

@@ -22,7 +22,7 @@ export function packInTurn(
   { start, worth }: TurnsStart,
   work: Work,
 ): AssignedPacking {
-  if (start.packing.left.some((count) => count > 0)) return start;
+  if (start.packing.left.some((count) => count > 0) || !hasOwnItems(problem, spreads)) return start;
   const domains = domainsOf(problem, spreads);
   if (domains === null || domains.length < 2) return start;
   let best = start;
@@ -34,6 +34,20 @@ export function packInTurn(
     if (packed !== null && packed.packing.cost < best.packing.cost) best = packed;
   }
   return best;
+}
+
+/**
+ * Is each item of a spread all of its own pods, and nobody else's? Pods that ask for the same are one item: which of
+ * them moved to another domain could not be told.
+ */
+function hasOwnItems({ items }: PackingProblem, spreads: ReadonlyArray<SpreadItems>): boolean {
+  const owned = spreads.flatMap((spread) =>
+    spread.items.flatMap((item, domain) => (item < 0 ? [] : [{ item, pods: spread.assigned[domain] }])),
+  );
+  return (
+    new Set(owned.map(({ item }) => item)).size === owned.length &&
+    owned.every(({ item, pods }) => items[item]?.count === pods)
+  );
 }
 
 /** Bins that only pods of this domain, and those that may be anywhere, are on. */

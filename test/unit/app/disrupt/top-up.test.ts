@@ -148,9 +148,11 @@ test('what has to go gets a node of whatever capacity type its NodePool allows',
 test('nothing is bought for a set where somebody else has decided at the same moment, but by the next look', async () => {
   const { ports, bought, clock } = markedNodes({ b: 'd' });
   const commit = () => Promise.resolve({ kind: 'lost' } as const);
-  await disrupt({ ...ports, ledger: { ...ports.ledger, commit } });
-  expect(bought()).toEqual([]);
-  clock.advance(2_000);
+  for (let look = 0; look < 3; look++) {
+    await disrupt({ ...ports, ledger: { ...ports.ledger, commit } });
+    expect(bought()).toEqual([]);
+    clock.advance(2_000);
+  }
   await disrupt(ports);
   expect(bought()).toHaveLength(1);
 });

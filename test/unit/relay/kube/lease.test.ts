@@ -412,6 +412,20 @@ describe('another’s lease', () => {
     expect([election.term(), server.lease?.spec.holderIdentity]).toEqual([4, 'relay-0_now']);
   });
 
+  test.each(['GET', 'PUT'])(
+    'of a process that ran here before is taken by the next look where a %s fails',
+    async (method) => {
+      const server = new LeaseServer();
+      server.put({ holderIdentity: 'relay-0_before', leaseDurationSeconds: 15, leaseTransitions: 3 });
+      const candidate = join(server, 'relay-0_now', (asked) => (asked === method ? away() : null));
+      await pass(0);
+      expect(candidate.election.term()).toBeNull();
+      candidate.interfere = () => null;
+      await pass(2_400);
+      expect(candidate.election.term()).toBe(4);
+    },
+  );
+
   test.each([
     ['of a pod whose name only begins like ours', 'relay-01_before', 'relay-0_now'],
     ['of our pod, where that is not known,', 'relay-0_before', 'relay'],

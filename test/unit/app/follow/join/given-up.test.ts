@@ -42,6 +42,23 @@ test('a claim that was noted as given up and not deleted, and whose node has joi
   expect(found?.metadata.annotations).not.toHaveProperty(['nodewright.dev/given-up']);
 });
 
+test('where the note is refused at first, a later look takes it off', async () => {
+  const { ports, server, clock, outside } = await givenUpAndJoined();
+  outside.onRequest = ({ method, path, body }) => {
+    const isNote = method === 'PATCH' && path.endsWith('/nodeclaims/c') && JSON.stringify(body).includes('given-up');
+    const key = { name: 'c', namespace: null };
+    if (isNote) throw new RefusedError({ act: 'patch', kind: 'NodeClaim', key, policy: 'guard', reason: 'not now' });
+  };
+  const look = async (): Promise<unknown> => {
+    clock.advance(60_000);
+    await follow(ports, { kind: 'NodeClaim', name: 'c' });
+    return server.get('nodeclaims', 'c')?.metadata.annotations?.['nodewright.dev/given-up'];
+  };
+  expect([await look(), await look()]).toEqual(['RegistrationTimeout', 'RegistrationTimeout']);
+  outside.onRequest = () => undefined;
+  expect(await look()).toBeUndefined();
+});
+
 test('one that may neither say that its node has joined nor be deleted stays given up, and its node closed', async () => {
   const { ports, server, clock, outside } = await givenUpAndJoined();
   const written: Array<string> = [];

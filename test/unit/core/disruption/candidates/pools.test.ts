@@ -17,6 +17,30 @@ describe('what counts of a pool', () => {
     const found = pools([machine('x'), one]);
     return [found.nodes('general'), found.leaving('general'), found.disrupting('general')];
   };
+  const inUse = ['a', 'b', 'c'].map((name) => machine(name));
+  const draining = (name: string): Machine => {
+    const { node, claim } = machine(name);
+    const metadata = { ...claim.metadata, deletionTimestamp: '1970-01-02T11:00:00Z' };
+    return { node: { ...node, spec: { ...node.spec, taints: [DISRUPTED] } }, claim: { ...claim, metadata } };
+  };
+
+  test.each([
+    ['is at its limit', 3, '3', [], 'Drifted', 1],
+    ['is below its limit', 3, '4', [], 'Drifted', 1],
+    ['is past its limit while one drains', 3, '3', ['d'], 'Expired', 0],
+    ['is at its limit while one drains', 3, '4', ['d'], 'Expired', 0],
+    ['is below its limit while one drains', 3, '5', ['d'], 'Expired', 1],
+    ['has no limit', 3, undefined, ['d', 'e'], 'Drifted', 1],
+    ['asks for more than its limit', 5, '3', ['d', 'e'], 'Drifted', 0],
+    ['is past its limit, and the node is sick', 3, '3', ['d'], 'Unhealthy', 1],
+  ] as const)('of a static pool that %s', (_, replicas, nodes, drains, reason, most) => {
+    const pool = disruptable();
+    const limits = nodes === undefined ? {} : { limits: { nodes } };
+    const nodePools = [{ ...pool, spec: { ...pool.spec, replicas, ...limits } }];
+    const machines = [...inUse, ...drains.map(draining)];
+    expect(pools(machines, nodePools).replaceable('general', reason)).toBe(most);
+  });
+
   const silent = ({ node, claim }: Machine): Machine => ({ node: { ...node, status: {} }, claim });
   const bare = ({ node, claim }: Machine): Machine => {
     const { status: _, ...plain } = node;
