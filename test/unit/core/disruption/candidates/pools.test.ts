@@ -25,15 +25,15 @@ describe('what counts of a pool', () => {
   };
 
   test.each([
-    ['is at its limit', 3, '3', [], 'Drifted', 1],
-    ['is below its limit', 3, '4', [], 'Drifted', 1],
-    ['is past its limit while one drains', 3, '3', ['d'], 'Expired', 0],
-    ['is at its limit while one drains', 3, '4', ['d'], 'Expired', 0],
-    ['is below its limit while one drains', 3, '5', ['d'], 'Expired', 1],
-    ['has no limit', 3, undefined, ['d', 'e'], 'Drifted', 1],
-    ['asks for more than its limit', 5, '3', ['d', 'e'], 'Drifted', 0],
-    ['is past its limit, and the node is sick', 3, '3', ['d'], 'Unhealthy', 1],
-  ] as const)('of a static pool that %s', (_, replicas, nodes, drains, reason, most) => {
+    ['is at its limit', { replicas: 3, nodes: '3', drains: [] }, 'Drifted', 1],
+    ['is below its limit', { replicas: 3, nodes: '4', drains: [] }, 'Drifted', 1],
+    ['is past its limit while one drains', { replicas: 3, nodes: '3', drains: ['d'] }, 'Expired', 0],
+    ['is at its limit while one drains', { replicas: 3, nodes: '4', drains: ['d'] }, 'Expired', 0],
+    ['is below its limit while one drains', { replicas: 3, nodes: '5', drains: ['d'] }, 'Expired', 1],
+    ['has no limit', { replicas: 3, nodes: undefined, drains: ['d', 'e'] }, 'Drifted', 1],
+    ['asks for more than its limit', { replicas: 5, nodes: '3', drains: ['d', 'e'] }, 'Drifted', 0],
+    ['is past its limit, and the node is sick', { replicas: 3, nodes: '3', drains: ['d'] }, 'Unhealthy', 1],
+  ] as const)('of a static pool that %s', (_, { replicas, nodes, drains }, reason, most) => {
     const pool = disruptable();
     const limits = nodes === undefined ? {} : { limits: { nodes } };
     const nodePools = [{ ...pool, spec: { ...pool.spec, replicas, ...limits } }];
