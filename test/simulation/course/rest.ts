@@ -118,11 +118,14 @@ export class Rest {
 
   /**
    * All that the world consists of and that is not held, in its version. Pods that nobody lets us make a node for wait:
-   * those of a claim that is held join them when its time is over.
+   * those of a claim that is held join them when its time is over. A static pool that may not say that it is ready may
+   * get what it lacks at any time.
    */
   image(): string {
     const { server, azure } = this.#parts;
-    const held = this.held();
+    const fixed = server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.[label.nodePool] === STATIC);
+    const late = this.#closedPools().has(STATIC) ? fixed.map(({ metadata }) => metadata.name) : [];
+    const held = new Set([...this.held(), ...late]);
     const pods = server.list('pods').filter((pod) => pod.spec?.['nodeName'] !== undefined || !this.#hasNowhere(pod));
     const objects = [...server.list('nodeclaims'), ...server.list('nodes'), ...pods];
     const versions = objects
