@@ -15,13 +15,13 @@ import { plainPriceOf, reservationOf } from '../placing/state/open-claim.ts';
 import { MARKETS_MAX } from '../offerings/compile-types.ts';
 import type { PoolState } from '../offerings/pool-state.ts';
 import { addVector, fits } from '../quantity/resource-table.ts';
+import { FEW_CLAIMS } from '../placing/place-pods.ts';
 import { costOf, type Workspace } from '../placing/state/workspace.ts';
 
 /**
- * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap,
- * and a better proof would cost time for nothing. Beside existing capacity there is no other proof, and it is quicker.
+ * Whole nodes are counted up to `FEW_CLAIMS`: beyond it, the rules that the bound leaves out are most of the gap, and a
+ * better proof would cost time for nothing. Beside existing capacity there is no other proof, and it is quicker.
  */
-const FEW_CLAIMS = 30;
 const FEW_BESIDE_CAPACITY = 60;
 /** Of so few claims whole ones are worth counting, however far the bound is. */
 const ALWAYS_COUNTED = 6;

@@ -137,8 +137,17 @@ function staticPools({ cluster, policy, catalog }: ProvisioningInput): ReadonlyA
 }
 
 function missingNodes({ cluster }: ProvisioningInput, pool: NodePool): number {
-  const limit = parseAmounts(pool.spec.limits, 'down').get('nodes') ?? Infinity;
-  return Math.min(pool.spec.replicas ?? 0, limit) - activeMachines(cluster, pool.metadata.name).length;
+  return mostNodes(pool) - activeMachines(cluster, pool.metadata.name).length;
+}
+
+/** How many nodes the pool may have; Infinity for as many as somebody wants. */
+export function nodeLimit({ spec }: NodePool): number {
+  return parseAmounts(spec.limits, 'down').get('nodes') ?? Infinity;
+}
+
+/** How many a static pool is to have, within its limit. */
+export function mostNodes(pool: NodePool): number {
+  return Math.min(pool.spec.replicas ?? 0, nodeLimit(pool));
 }
 
 function activeMachines(cluster: Cluster, pool: string): ReadonlyArray<Machine> {

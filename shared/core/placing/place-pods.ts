@@ -36,9 +36,10 @@ const MANY_SHARE = 0.65;
 /** However much work packing took, the proof may take this share of all that is allowed. */
 const PROOF_SHARE = 0.2;
 
-/** The same of a plan of few claims: where whole nodes are counted, work gains most. */
+/** Up to so many claims the bound counts whole nodes. */
+export const FEW_CLAIMS = 30;
+/** The same of a plan of so few: there, work gains most. */
 const PROOF_SHARE_OF_FEW = 0.5;
-const FEW_CLAIMS = 30;
 
 /**
  * Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second.

@@ -1,5 +1,5 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { parseAmounts } from '../../../kubernetes/text/quantity.ts';
+import { mostNodes, nodeLimit } from '../../finishing/static-pools.ts';
 import type { Instant } from '../../quantity/units.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { isLeaving, machinesOf, type Machine } from '../../present/existing-capacity.ts';
@@ -36,7 +36,8 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   const policies = new Map(
     nodePools.map(({ metadata, spec }) => [metadata.name, spec.disruption?.consolidationPolicy]),
   );
-  const machines = machinesOf(cluster).filter(isComplete);
+  const all = machinesOf(cluster);
+  const machines = all.filter(isComplete);
   const byPool = Map.groupBy(machines, ({ node }) => node?.metadata.labels?.[labelKey.nodePool] ?? '');
   const counted = (isOne: (machine: Machine) => boolean): ((pool: string) => number) => {
     const counts = new Map([...byPool].map(([pool, own]) => [pool, own.filter(isOne).length]));
@@ -44,16 +45,13 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   };
   const complete = counted(() => true);
   const marked = counted((machine) => isLeaving(machine) && !isBeingDeleted(machine));
-  const present = Map.groupBy(
-    machinesOf(cluster),
-    ({ node, claim }) => (claim ?? node)?.metadata.labels?.[labelKey.nodePool],
-  );
-  const fixed = new Set(nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : metadata.name)));
+  const present = Map.groupBy(all, ({ node, claim }) => (claim ?? node)?.metadata.labels?.[labelKey.nodePool]);
+  const fixed = nodePools.filter(({ spec }) => spec.replicas !== undefined);
   // One beside all that it is to have comes in the place of another, and those that drain count until they have gone.
   const unused = new Map(
-    nodePools.map(({ metadata: { name }, spec }) => {
-      const limit = parseAmounts(spec.limits, 'down').get('nodes') ?? Infinity;
-      const most = Math.max(limit, Math.min(spec.replicas ?? 0, limit) + 1);
+    fixed.map((pool) => {
+      const { name } = pool.metadata;
+      const most = Math.max(nodeLimit(pool), mostNodes(pool) + 1);
       return [name, most - (present.get(name)?.length ?? 0)] as const;
     }),
   );
@@ -66,10 +64,11 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
     nodes: complete,
     leaving: counted(isLeaving),
     disrupting,
-    replaceable: (pool, reason) =>
-      fixed.has(pool) && SUCCEEDED.has(reason)
-        ? Math.max(0, Math.min(1 - marked(pool), reason === 'Unhealthy' ? 1 : (unused.get(pool) ?? 0)))
-        : Infinity,
+    replaceable: (pool, reason) => {
+      const left = unused.get(pool);
+      if (left === undefined || !SUCCEEDED.has(reason)) return Infinity;
+      return Math.max(0, Math.min(1 - marked(pool), reason === 'Unhealthy' ? 1 : left));
+    },
     error: (pool) => budgets.get(pool)?.error ?? null,
     isBalanced: (pool) => policies.get(pool) === 'Balanced',
   };
