@@ -42,6 +42,14 @@ import { onDemand, plannedClaim, size, zones } from '../core/build.ts';
 /** When the clock of a small cluster begins: later than everything that fixtures are from. */
 export const START = Date.UTC(2026, 11, 1);
 
+/** Of a node on demand of the pool `general`, and of its claim. */
+export const NODE_LABELS = {
+  'karpenter.sh/nodepool': 'general',
+  'karpenter.sh/capacity-type': 'on-demand',
+  'node.kubernetes.io/instance-type': 'Standard_D2_v5',
+  'topology.kubernetes.io/zone': 'westeurope-1',
+} as const;
+
 const CLUSTER = 'small';
 const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
 

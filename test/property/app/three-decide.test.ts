@@ -4,7 +4,7 @@ import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import type { Ports } from '../../../shared/app/ports/ports.ts';
 import { provision } from '../../../shared/app/provision/provision.ts';
 import { drawsOf } from '../../setup/draws.ts';
-import { START, machine, since, smallCluster } from '../../kit/app/small-cluster.ts';
+import { NODE_LABELS, START, machine, since, smallCluster } from '../../kit/app/small-cluster.ts';
 import { oneOfAName, processOver, untilDone } from './processes.ts';
 
 type Cluster = ReturnType<typeof smallCluster>;
@@ -31,12 +31,7 @@ function clusterWith(given: { readonly waiting: number; readonly empty: number }
 }
 
 function addEmptyNode(cluster: Cluster, claim: string): void {
-  const labels = {
-    'karpenter.sh/nodepool': 'general',
-    'karpenter.sh/capacity-type': 'on-demand',
-    'node.kubernetes.io/instance-type': 'Standard_D2_v5',
-    'topology.kubernetes.io/zone': 'westeurope-1',
-  };
+  const labels = NODE_LABELS;
   const capacity = { cpu: '2', memory: '8Gi', pods: '30' };
   cluster.azure.machines.set(claim, machine(claim));
   cluster.addClaim(claim, {

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest';
 import { provision } from '../../../../shared/app/provision/provision.ts';
-import { START, decisionOf, since, smallCluster } from '../../../kit/app/small-cluster.ts';
+import { NODE_LABELS, START, decisionOf, since, smallCluster } from '../../../kit/app/small-cluster.ts';
 
-const labels = {
-  'karpenter.sh/nodepool': 'general',
-  'karpenter.sh/capacity-type': 'on-demand',
-  'node.kubernetes.io/instance-type': 'Standard_D2_v5',
-  'topology.kubernetes.io/zone': 'westeurope-1',
-};
 const amounts = { cpu: '2', memory: '8Gi', pods: '110' };
 
 /**
@@ -23,11 +17,11 @@ async function isPlannedAnew(minutes: number, types: ReadonlyArray<string>, hasN
   await ports.decisions.put(decision);
   const conditions = types.map((type) => since(START, type));
   cluster.addClaim('c', {
-    labels,
+    labels: NODE_LABELS,
     annotations: { 'nodewright.dev/decision': decision.name },
     status: { providerID: 'azure://c', nodeName: 'aks-c', allocatable: amounts, capacity: amounts, conditions },
   });
-  if (hasNode) cluster.addNode('c', { labels, status: { allocatable: amounts, capacity: amounts } });
+  if (hasNode) cluster.addNode('c', { labels: NODE_LABELS, status: { allocatable: amounts, capacity: amounts } });
   clock.advance(minutes * 60_000);
   await provision(ports);
   return server.list('nodeclaims').length > 1;

@@ -2,14 +2,8 @@ import { expect, test } from 'vitest';
 import { follow } from '../../../../../shared/app/follow/follow.ts';
 import { RefusedError, RetryableError } from '../../../../../shared/ports/errors.ts';
 import { emptied } from '../../../../kit/app/consolidated.ts';
-import { machine, since } from '../../../../kit/app/small-cluster.ts';
+import { machine, NODE_LABELS, since } from '../../../../kit/app/small-cluster.ts';
 
-const labels = {
-  'karpenter.sh/nodepool': 'general',
-  'karpenter.sh/capacity-type': 'on-demand',
-  'node.kubernetes.io/instance-type': 'Standard_D2_v5',
-  'topology.kubernetes.io/zone': 'westeurope-1',
-};
 const amounts = { cpu: '2', memory: '8Gi', pods: '110' };
 
 /** A claim that is given up after 16 minutes, which nobody may delete, and whose node joins then. */
@@ -18,7 +12,10 @@ async function givenUpAndJoined() {
   const { ports, clock, outside, azure, addClaim, addNode } = world;
   azure.machines.set('c', machine('c'));
   const conditions = [since(clock.now(), 'Launched')];
-  addClaim('c', { labels, status: { providerID: 'azure://c', allocatable: amounts, capacity: amounts, conditions } });
+  addClaim('c', {
+    labels: NODE_LABELS,
+    status: { providerID: 'azure://c', allocatable: amounts, capacity: amounts, conditions },
+  });
   clock.advance(16 * 60_000);
   outside.onRequest = ({ method, path }) => {
     if (method === 'DELETE' && path.includes('/nodeclaims/c')) throw new RetryableError('not reached');
@@ -26,7 +23,7 @@ async function givenUpAndJoined() {
   await expect(follow(ports, { kind: 'NodeClaim', name: 'c' })).rejects.toThrow('not reached');
   outside.onRequest = () => undefined;
   const taints = [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }];
-  addNode('c', { labels, taints, status: { allocatable: amounts, capacity: amounts } });
+  addNode('c', { labels: NODE_LABELS, taints, status: { allocatable: amounts, capacity: amounts } });
   return world;
 }
 
