@@ -16,6 +16,7 @@ import { makePlan, type MadePlan } from '../plan/make-plan.ts';
 import { tellRefused } from '../plan/tell-refused.ts';
 import type { Ports } from '../ports/ports.ts';
 import { onlyCheaper } from './only-cheaper.ts';
+import { haveRoomBeside } from './room-beside.ts';
 import type { Refused } from './what-holds.ts';
 
 /** A step that is to be begun, and what it is judged by. */
@@ -51,7 +52,13 @@ export async function planReplacements(
   if (candidates.length < step.remove.length) return { kind: 'refused', why: 'a node of the plan has no claim' };
   const short = candidates.map(poolOf).find((pool) => lackingIn(beginning).has(pool));
   if (short !== undefined) return { kind: 'refused', why: `NodePool ${short} is about to get nodes that it lacks` };
-  const made = makePlan(ports, gathered, inputWithout(gathered, candidates, beginning, instant(ports.now())));
+  const input = withoutFollowers(
+    ports,
+    gathered,
+    inputWithout(gathered, candidates, beginning, instant(ports.now())),
+    beginning,
+  );
+  const made = makePlan(ports, gathered, input);
   await tellRefused(ports, made);
   const bought = boughtFor(made, beginning);
   if (bought.kind === 'refused') {
@@ -101,19 +108,32 @@ function inputWithout(
     candidates.flatMap((candidate) => (fixed.has(poolOf(candidate)) ? [] : [candidate.node.metadata.name])),
   );
   const around = withoutLeaving(input, [...leavingNames(snapshot), ...step.remove], now, held);
-  const others = before.claims.length === 0 ? around : withoutOthers(around, beginning);
-  const planned = withoutPods(others, new Set(movesToSuccessors(beginning).map(({ uid }) => uid)));
+  const planned = before.claims.length === 0 ? around : withoutOthers(around, beginning);
   const own = crowdsIn(step, withDefaultSpread(input).cluster);
   return { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };
 }
 
 /**
- * Pods whose place is what a pool with a fixed number of nodes makes in place of theirs: it makes that for nobody in
- * particular.
+ * Without the pods whose place is what a pool with a fixed number of nodes makes in place of one that goes, as it makes
+ * that for nobody in particular: pods of that node, and those of others that wait for room there, such as one that
+ * may not be evicted from a node that drains.
  */
-function movesToSuccessors(beginning: Beginning): AuditedStep['moves'] {
-  const names = new Set(successorsIn(beginning).map(({ name }) => name));
-  return beginning.step.moves.filter(({ to }) => names.has(to.name));
+function withoutFollowers(
+  ports: Ports,
+  gathered: Gathered,
+  input: ProvisioningInput,
+  beginning: Beginning,
+): ProvisioningInput {
+  const { step, before } = beginning;
+  const removed = new Set(step.remove);
+  const waiting = before.nominations.flatMap(({ target, pods }) => (removed.has(target.name) ? pods : []));
+  const followers = successorsIn(beginning).flatMap((successor) => {
+    const moves = step.moves.flatMap(({ uid, to }) => (to.name === successor.name ? uid : []));
+    const uids = new Set([...moves, ...waiting.map(({ uid }) => uid)]);
+    const isWithOthers = waiting.length > 0 && haveRoomBeside(ports, gathered, input, { successor, uids });
+    return isWithOthers ? [...uids] : moves;
+  });
+  return withoutPods(input, new Set(followers));
 }
 
 function successorsIn({ plan, step, fixed }: Beginning): ReadonlyArray<PlannedReplacement> {

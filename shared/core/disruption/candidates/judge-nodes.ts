@@ -94,15 +94,18 @@ function judge(rules: Rules, facts: Facts, poolName: string | null): Verdict {
   if (sick !== null) return sick.kind === 'repair' ? mustGo('Unhealthy', sick.sinceMs) : stays(sick.reason);
 
   // 4. Is it in use? Age is not asked that: a node that never gets so would stay for ever.
-  const forced = forcedReason(claim, rules.now, rules.surplus);
+  const forced = forcedReason(claim, rules.now);
   if (!isInUse(facts) && forced?.reason !== 'Expired') return stays({ kind: 'not-initialized' });
 
   // 5. Does it have devices that another may not have?
   const devices = blockByDevices(rules.input.provisioning.cluster, facts);
   if (devices !== null) return stays(devices);
 
-  // 6. Must it go? Then what may keep it depends on why.
+  // 6. Must it go? Then what may keep it depends on why. Of two reasons the one for which nothing comes in its place.
+  const surplus = isInUse(facts) && rules.surplus.has(claim.metadata.name) ? judgeSurplus(rules, facts) : null;
+  if (surplus?.kind === 'must') return surplus;
   if (forced !== null) return judgeForced(rules, facts, claim, forced);
+  if (surplus !== null) return surplus;
 
   // 7. May it go, since that saves money?
   const verdict = judgeVoluntary(rules, facts, facts.nodePool);
@@ -118,20 +121,19 @@ function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: strin
   return leftOut.has(name) ? { kind: 'nothing-cheaper' } : null;
 }
 
-/**
- * Of a node that has drifted, or is one too many, people and pods are asked whether it may go; of the others nobody.
- */
+/** Of a node that has drifted people and pods are asked whether it may go; of one that has expired nobody. */
 function judgeForced({ podBlock }: Rules, facts: Facts, { spec }: NodeClaim, forced: Forced): Verdict {
-  const isDrifted = forced.reason === 'Drifted';
-  if (!isDrifted && forced.reason !== 'StaticSurplus') return forced;
-
-  const byOperator = blockByOperator(facts);
-  if (byOperator !== null) return stays(byOperator);
-
+  if (forced.reason !== 'Drifted') return forced;
   // As in Karpenter, pods of a drifted node are not asked where the claim says how long they may take.
-  if (isDrifted && spec.terminationGracePeriod !== undefined) return forced;
-  const byPods = podBlock(facts);
-  return byPods === null ? forced : stays(byPods);
+  const byPods = spec.terminationGracePeriod === undefined ? podBlock(facts) : null;
+  const block = blockByOperator(facts) ?? byPods;
+  return block === null ? forced : stays(block);
+}
+
+/** Of a node that is one too many people and pods are asked whether it may go. */
+function judgeSurplus({ podBlock }: Rules, facts: Facts): Verdict {
+  const block = blockByOperator(facts) ?? podBlock(facts);
+  return block === null ? mustGo('StaticSurplus', 0) : stays(block);
 }
 
 function stays(reason: KeptReason): Verdict {
@@ -179,17 +181,14 @@ function blockByDevices({ shapes }: Cluster, { moving }: Facts): KeptReason | nu
   return null;
 }
 
-function forcedReason(claim: NodeClaim, now: Instant, surplus: ReadonlySet<string>): Forced | null {
+function forcedReason(claim: NodeClaim, now: Instant): Forced | null {
   const bornMs = parseTimestamp(claim.metadata.creationTimestamp);
   const lifeMs = parseDuration(claim.spec.expireAfter ?? '');
   if (bornMs !== null && lifeMs !== null && bornMs + lifeMs <= now) {
     return mustGo('Expired', bornMs + lifeMs);
   }
   const drifted = conditionOf(claim.status?.conditions, 'Drifted');
-  if (drifted?.status === 'True') {
-    return mustGo('Drifted', parseTimestamp(drifted.lastTransitionTime) ?? 0);
-  }
-  return surplus.has(claim.metadata.name) ? mustGo('StaticSurplus', 0) : null;
+  return drifted?.status === 'True' ? mustGo('Drifted', parseTimestamp(drifted.lastTransitionTime) ?? 0) : null;
 }
 
 /** Emptiness and consolidation: what the pool's policy allows, once it is quiet. */

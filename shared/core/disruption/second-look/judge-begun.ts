@@ -338,7 +338,8 @@ function whyKept(
   if (verdict.kind === 'stays') return renderKept(verdict.reason, currency);
   // Where such a reason has passed, nothing else has been decided.
   const reason = (own === undefined ? undefined : reasonOf(own.claim)) ?? '';
-  if (FORCED_REASONS.has(reason) && verdict.kind !== 'must') return `it is no longer ${reason}`;
+  const isOther = reason === 'StaticSurplus' && verdict.reason !== reason;
+  if (isOther || (FORCED_REASONS.has(reason) && verdict.kind !== 'must')) return `it is no longer ${reason}`;
   return reason === 'Empty' && moving.length > 0 ? 'new pods run on it' : null;
 }
 

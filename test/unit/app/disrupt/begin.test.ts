@@ -80,7 +80,7 @@ function beginning({ step, replacement, before, fixed = [] }: Given, uid: string
   return {
     plan: { replacements: [one], steps: [whole] },
     step: whole,
-    before: { claims: [], left: [], ...before },
+    before: { claims: [], left: [], nominations: [], ...before },
     fixed: new Set(fixed),
   } as unknown as Beginning;
 }
@@ -239,6 +239,25 @@ describe('what follows in a pool with a fixed number of nodes', () => {
     server.patch('pods', 'default/full', { spec: { nodeSelector: { 'karpenter.sh/nodepool': 'free' } } }, 'object');
     const both = { ...step, remove: ['aks-busy', 'aks-large'] };
     expect(await asked({ step: both, fixed: ['general'] })).toEqual(refused(why));
+  });
+
+  describe('while a pod that leaves another node has its only home on the one that goes', () => {
+    async function awaited(podCpu: string) {
+      const { asked, addReady, addRunning, server } = await fixed();
+      addReady('stuck');
+      const kept = addRunning('kept', 'stuck', cpu(podCpu));
+      server.delete('nodeclaims', 'stuck');
+      const nominations = [{ target: { kind: 'node', name: 'aks-large' }, pods: [kept] }] as const;
+      return asked({ step, before: { nominations }, fixed: ['general'] });
+    }
+
+    test('has room for it too', async () => {
+      expect(await awaited('1')).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+    });
+
+    test('keeps the node where it has no room for it beside the pods that come along', async () => {
+      expect(await awaited('1600m')).toEqual(refused('1 pods would have no place, default/kept among them'));
+    });
   });
 
   test('is all that is made: nodes that another such pool lacks are not made along with it', async () => {

@@ -591,4 +591,20 @@ describe('nodes that were begun together', () => {
   test('stay where the reason has passed for which they had to go', () => {
     expect(judged(two('2', 'Drifted'))).toMatchObject({ kind: 'take-back', why: 'it is no longer Drifted' });
   });
+
+  test('as one too many stay where they have to go for another reason by now, as nothing comes in their place', () => {
+    const old = (name: string): Machine => {
+      const { node, claim } = marked(name, 'StaticSurplus', { claimSpec: { expireAfter: '1h' } });
+      return { node, claim: { ...claim, metadata: { ...claim.metadata, creationTimestamp: at(NOW - 7_200_000) } } };
+    };
+    const wanting = (replicas: number) =>
+      disruptionInput({
+        machines: [machine('a', { cpu: 8 }), old('b'), old('c')],
+        shapes,
+        pods: [...on('a', 0, 2), ...on('b', 0, 1), ...on('c', 0, 1)],
+        nodePools: [{ ...disruptable(), spec: { ...disruptable().spec, replicas } }],
+      });
+    expect(judged(wanting(1))).toMatchObject({ kind: 'remove' });
+    expect(judged(wanting(3))).toMatchObject({ kind: 'take-back', why: 'it is no longer StaticSurplus' });
+  });
 });

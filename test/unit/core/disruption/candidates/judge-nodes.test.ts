@@ -77,6 +77,14 @@ describe('a node must go', () => {
     expect(verdict(machine('a', { annotations: DO_NOT_DISRUPT }), fixed(0))).toEqual({ kind: 'do-not-disrupt' });
     const patient = machine('a', { claimSpec: { terminationGracePeriod: '1h' } });
     expect(verdict(patient, { ...fixed(0), pods: on('a', 1, 1) })).toMatchObject({ kind: 'pod-do-not-disrupt' });
+    const aged = born(3, lives);
+    expect(verdict(aged, fixed(0)), 'though it is old: nothing comes in its place').toEqual(['StaticSurplus', 0]);
+    expect(verdict(born(3, { ...lives, annotations: DO_NOT_DISRUPT }), fixed(0)), 'unless it may stay').toEqual([
+      'Expired',
+      NOW - HOUR,
+    ]);
+    const drifted = machine('a', { conditions: [condition('Drifted')] });
+    expect(verdict(drifted, fixed(0))).toEqual(['StaticSurplus', 0]);
     const closed = {
       policy: { gates: { nodeOverlay: true, staticCapacity: false, capacityBuffer: true, reservedCapacity: true } },
     };
