@@ -101,11 +101,9 @@ function judge(rules: Rules, facts: Facts, poolName: string | null): Verdict {
   const devices = blockByDevices(rules.input.provisioning.cluster, facts);
   if (devices !== null) return stays(devices);
 
-  // 6. Must it go? Then what may keep it depends on why. Of two reasons the one for which nothing comes in its place.
-  const surplus = isInUse(facts) && rules.surplus.has(claim.metadata.name) ? judgeSurplus(rules, facts) : null;
-  if (surplus?.kind === 'must') return surplus;
-  if (forced !== null) return judgeForced(rules, facts, claim, forced);
-  if (surplus !== null) return surplus;
+  // 6. Must it go? Then what may keep it depends on why.
+  const obliged = judgeObliged(rules, facts, claim, forced);
+  if (obliged !== null) return obliged;
 
   // 7. May it go, since that saves money?
   const verdict = judgeVoluntary(rules, facts, facts.nodePool);
@@ -119,6 +117,15 @@ function judge(rules: Rules, facts: Facts, poolName: string | null): Verdict {
 function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: string): KeptReason | null {
   if (denied.has(name)) return { kind: 'write-denied' };
   return leftOut.has(name) ? { kind: 'nothing-cheaper' } : null;
+}
+
+/**
+ * Of a node that must go, is one too many, or both; null where it is neither. One too many comes first where it goes
+ * for that: nothing comes in its place.
+ */
+function judgeObliged(rules: Rules, facts: Facts, claim: NodeClaim, forced: Forced | null): Verdict | null {
+  const surplus = isInUse(facts) && rules.surplus.has(claim.metadata.name) ? judgeSurplus(rules, facts) : null;
+  return surplus?.kind !== 'must' && forced !== null ? judgeForced(rules, facts, claim, forced) : surplus;
 }
 
 /** Of a node that has drifted people and pods are asked whether it may go; of one that has expired nobody. */
