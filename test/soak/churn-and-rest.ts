@@ -16,7 +16,7 @@ import { observe, type Observed } from './observe.ts';
 import type { SoakOptions } from './options.ts';
 import { confessionsIn, readTold } from './read-lines.ts';
 import type { Report } from './report.ts';
-import { costNow, forgetEvictions, letGo, plannedCost, readCounts, unrest } from './rest.ts';
+import { costNow, forgetEvictions, letGo, type PlannedCosts, plannedCosts, readCounts, unrest } from './rest.ts';
 import { type Breach, judge, type Look, MEMORY_MAX_MB } from './watch-laws.ts';
 import { apps, appManifests, pools, priorities } from './workloads.ts';
 
@@ -175,11 +175,16 @@ async function rest(run: Run): Promise<{ readonly atRest: Report['atRest']; read
     unrest: peace.unrest,
     running: peace.running,
     cost: peace.cost,
-    plannedCost: peace.cost === null ? null : await plannedCost(world, root),
+    ...(peace.cost === null ? { planned: null, plannedBesideHeld: null } : await askForCosts(run)),
     letGo: [...released],
   };
   judgeRest(run, found, lengthMs);
   return { atRest: found, restMs: nowMs() - fromMs };
+}
+
+function askForCosts({ stage, options }: Run): Promise<PlannedCosts> {
+  const file = resolve(options.report).replace(/(\.json)?$/, '.cluster.json');
+  return plannedCosts(stage.world, { root, file, priceOf: readPrices(root, azureDefaults.region) });
 }
 
 interface Peace {
@@ -200,7 +205,7 @@ async function lookForPeace({ world, observed, nowMs }: Stage, peace: Peace, fro
 
 function judgeRest(
   run: Run,
-  { settledAfter, unrest: why, cost, plannedCost: planned }: Report['atRest'],
+  { settledAfter, unrest: why, cost, plannedBesideHeld: planned }: Report['atRest'],
   lengthMs: number,
 ): void {
   if (settledAfter === null) note(run, { law: 'at rest all is one to one and every pod runs', what: why.join('; ') });

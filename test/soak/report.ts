@@ -20,7 +20,9 @@ export interface Report {
     readonly unrest: ReadonlyArray<string>;
     readonly running: number;
     readonly cost: number | null;
-    readonly plannedCost: number | null;
+    /** What a plan for the same pods would cost with no node, and with those that a do-not-disrupt pod holds. */
+    readonly planned: number | null;
+    readonly plannedBesideHeld: number | null;
     /** Names of pods from which do-not-disrupt was taken. */
     readonly letGo: ReadonlyArray<string>;
   };
@@ -124,10 +126,12 @@ function renderRest({ settledAfter, unrest, running, letGo }: Report['atRest']):
   return `reached after ${settledAfter.toFixed(0)} s, ${running} pods run${now}${held}`;
 }
 
-function renderCost({ cost, plannedCost }: Report['atRest']): string {
-  if (cost === null || plannedCost === null) return 'not known';
-  const ratio = plannedCost === 0 ? '' : `, ${(cost / plannedCost).toFixed(2)} times`;
-  return `$${cost.toFixed(3)} an hour; $${plannedCost.toFixed(3)} planned for an empty cluster${ratio}`;
+function renderCost({ cost, planned, plannedBesideHeld }: Report['atRest']): string {
+  if (cost === null || planned === null || plannedBesideHeld === null) return 'not known';
+  const against = (other: number, what: string): string =>
+    `$${other.toFixed(3)} planned for ${what}${other === 0 ? '' : `, ${(cost / other).toFixed(2)} times`}`;
+  const held = against(plannedBesideHeld, 'one with the nodes that do-not-disrupt pods hold');
+  return `$${cost.toFixed(3)} an hour; ${against(planned, 'an empty cluster')}; ${held}`;
 }
 
 function renderSet({ reason, told, takenBack }: SetFigures): string {

@@ -71,9 +71,14 @@ export async function readCounts(world: World, observed: Observed): Promise<Coun
 }
 
 /** What all VMs cost, in dollars per hour at list prices. */
-export function costNow({ sandbox }: World, priceOf: PriceOf): number {
+export function costNow(world: World, priceOf: PriceOf): number {
+  return costOf(world, priceOf, () => true);
+}
+
+function costOf({ sandbox }: World, priceOf: PriceOf, isMeant: (name: string) => boolean): number {
   const micro = sandbox.azure
     .vms()
+    .filter(({ name }) => isMeant(name))
     .reduce((sum, { size, capacityType }) => sum + (priceOf(size, capacityType) ?? 0), 0);
   return micro / 1e6;
 }
@@ -111,8 +116,19 @@ interface Plan {
   readonly summary: { readonly costPerHour: string; readonly pods: { readonly left: number } };
 }
 
-/** Dollars per hour of what the planner would buy for all pods that there are, if there were no node yet. */
-export async function plannedCost(world: World, root: string): Promise<number> {
+/** What the planner would buy for all pods that there are, in dollars per hour at list prices. */
+export interface PlannedCosts {
+  /** If there were no node yet. */
+  readonly planned: number;
+  /** With the nodes on which a pod says do-not-disrupt, which nobody may remove: these too. */
+  readonly plannedBesideHeld: number;
+}
+
+/** Asks the planner. `file` is written: the cluster as it is, to try other things on. */
+export async function plannedCosts(
+  world: World,
+  { root, file, priceOf }: { readonly root: string; readonly file: string; readonly priceOf: PriceOf },
+): Promise<PlannedCosts> {
   const list = async <T extends KubernetesObject>(path: string): Promise<ReadonlyArray<T>> =>
     (await world.api.get<{ readonly items: ReadonlyArray<T> }>(path)).items;
   const kinds = await Promise.all([
@@ -121,17 +137,40 @@ export async function plannedCost(world: World, root: string): Promise<number> {
       ofKind('karpenter.azure.com/v1beta1', 'AKSNodeClass'),
     ),
     list('/apis/scheduling.k8s.io/v1/priorityclasses').then(ofKind('scheduling.k8s.io/v1', 'PriorityClass')),
-    list<Pod>('/api/v1/namespaces/default/pods').then((pods) =>
-      ofKind(
-        'v1',
-        'Pod',
-      )(pods.filter((pod) => !isFinished(pod) && pod.metadata.deletionTimestamp === undefined).map(unbound)),
-    ),
+    list('/apis/policy/v1/poddisruptionbudgets').then(ofKind('policy/v1', 'PodDisruptionBudget')),
   ]);
+  const [nodes, claims, all] = await Promise.all([
+    list('/api/v1/nodes'),
+    list('/apis/karpenter.sh/v1/nodeclaims'),
+    list<Pod>('/api/v1/namespaces/default/pods'),
+  ]);
+  const pods = all.filter((pod) => !isFinished(pod) && pod.metadata.deletionTimestamp === undefined);
+  const ofNodes = [...ofKind('v1', 'Node')(nodes), ...ofKind('karpenter.sh/v1', 'NodeClaim')(claims)];
+  writeFileSync(file, toList([...kinds.flat(), ...ofNodes, ...ofKind('v1', 'Pod')(pods)]));
+
+  const cost = async (held: ReadonlySet<string>): Promise<number> => {
+    const bound = pods.map((pod) => (holdsItsNode(pod) && held.has(pod.spec.nodeName ?? '') ? pod : unbound(pod)));
+    const there = nodes.filter(({ metadata }) => held.has(metadata.name));
+    return costOfPlan(root, [...kinds.flat(), ...ofKind('v1', 'Node')(there), ...ofKind('v1', 'Pod')(bound)]);
+  };
+  const held = new Set(pods.flatMap((pod) => (holdsItsNode(pod) ? (pod.spec.nodeName ?? []) : [])));
+  const heldCost = costOf(world, priceOf, (name) => held.has(name));
+  return { planned: await cost(new Set()), plannedBesideHeld: heldCost + (await cost(held)) };
+}
+
+function holdsItsNode({ metadata }: Pod): boolean {
+  return metadata.annotations?.[annotation.doNotDisrupt] === 'true';
+}
+
+function toList(items: ReadonlyArray<object>): string {
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+}
+
+async function costOfPlan(root: string, objects: ReadonlyArray<object>): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'nodewright-soak-'));
   try {
     const file = join(folder, 'cluster.json');
-    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: kinds.flat() }));
+    writeFileSync(file, toList(objects));
     const text = await runCommand(root, ['plan', '-f', file, '-o', 'json']);
     return Number((JSON.parse(text) as Plan).summary.costPerHour);
   } finally {

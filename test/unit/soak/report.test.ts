@@ -9,7 +9,15 @@ const report: Report = {
   restSeconds: 180,
   actions: { scale: 18, job: 11 },
   pods: { waits: spread, longest: ['web-1: 38.9 s, from 12.0 s on'] },
-  atRest: { settledAfter: 41, unrest: [], running: 60, cost: 1.2, plannedCost: 1, letGo: ['steady-1'] },
+  atRest: {
+    settledAfter: 41,
+    unrest: [],
+    running: 60,
+    cost: 1.2,
+    planned: 1,
+    plannedBesideHeld: 1.15,
+    letGo: ['steady-1'],
+  },
   machines: { made: 30, evicted: 2, claims: 31, neverUsed: 1, longEmpty: 2, unused: ['general-7: made at 1.0 s'] },
   removals: {
     sets: [{ reason: 'Empty', told: 4, takenBack: 1 }],
@@ -33,7 +41,8 @@ test('the report tells every figure with its unit, and that every law held', () 
     'waited p50 0.2 s, p90 14.5, p99 24.5, worst 38.9 (10)',
     'reached after 41 s, 60 pods run; do-not-disrupt taken off 1 pods',
     '30 made, 2 evicted; 31 claims, 1 never used, 2 empty for more than 45 s',
-    '$1.200 an hour; $1.000 planned for an empty cluster, 1.20 times',
+    '$1.200 an hour; $1.000 planned for an empty cluster, 1.20 times; $1.150 planned for one with the nodes that',
+    'do-not-disrupt pods hold, 1.04 times',
     '4 Empty (1 taken back)',
     'general-7: made at 1.0 s',
     '9.0 s c (d2): pods came',
@@ -56,7 +65,14 @@ test('a law that was broken is told with the seed, the time and what was done be
 });
 
 test('a world that never came to rest is told with the reasons', () => {
-  const atRest = { ...report.atRest, settledAfter: null, unrest: ['pods wait: web-1'], cost: null, plannedCost: null };
+  const atRest = {
+    ...report.atRest,
+    settledAfter: null,
+    unrest: ['pods wait: web-1'],
+    cost: null,
+    planned: null,
+    plannedBesideHeld: null,
+  };
   const text = renderReport({ ...report, atRest });
   expect(text).toContain('not reached: pods wait: web-1');
   expect(text).toMatch(/cost at rest +not known/);
