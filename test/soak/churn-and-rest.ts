@@ -5,7 +5,8 @@ import { readSizes } from '../../sandbox/azure/catalog/sizes.ts';
 import { WATCHABLE } from '../../sandbox/start/steer/disruption-switch.ts';
 import { paceFor } from '../../sandbox/start/pace.ts';
 import { readPrices } from '../../sandbox/start/view/price-list.ts';
-import { readUses } from '../bench/kit/process-use.ts';
+import { liveMemoryMb } from '../bench/kit/live-memory.ts';
+import { pidsOf, readUses } from '../bench/kit/process-use.ts';
 import { nodeClass } from '../e2e/kit/manifests.ts';
 import { readQueues, startWorld, type World } from '../e2e/kit/world.ts';
 import { act, type Stage } from './act.ts';
@@ -50,6 +51,9 @@ const FIRST_WITHIN_MS = 180_000;
 /** From this on there was time for consolidation to come to its end, and cost is a law. */
 const LONG_REST_MS = 600_000;
 const COST_RATIO_MAX = 1.5;
+const FUNCTIONS_HOST = 'functions host';
+/** Often enough to see growth in ten minutes, and seldom enough that what is resident is what it would be without. */
+const LIVE_EVERY_MS = 240_000;
 const root = resolve(import.meta.dirname, '../..');
 
 /** Runs a soak: the product on a control plane, churn, rest. `say` is told what happens as it happens. */
@@ -114,10 +118,12 @@ interface Seen {
   readonly samples: Map<string, Array<Sample>>;
   lines: number;
   departures: number;
+  /** When it was last measured what the Functions host holds without garbage. */
+  liveAtMs: number;
 }
 
 function newSeen(): Seen {
-  return { breaches: [], told: new Set(), samples: new Map(), lines: 0, departures: 0 };
+  return { breaches: [], told: new Set(), samples: new Map(), lines: 0, departures: 0, liveAtMs: 0 };
 }
 
 async function settleFirst({ world, observed }: Stage): Promise<void> {
@@ -228,13 +234,13 @@ function note({ seen, say, stage }: Run, { law, what }: { readonly law: string; 
 async function lookOnce(run: Run): Promise<void> {
   const { stage, seen } = run;
   stage.observed.tick();
-  takeSamples(run);
+  await takeSamples(run);
   for (const breach of judge(await toLook(run))) note(run, breach);
   seen.departures = stage.observed.departures.length;
   seen.lines = stage.world.lines.length;
 }
 
-function takeSamples({ stage, seen }: Run): void {
+async function takeSamples({ stage, seen }: Run): Promise<void> {
   const uses = readUses();
   for (const part of Object.keys(MEMORY_MAX_MB)) {
     const use = uses.get(part);
@@ -243,6 +249,13 @@ function takeSamples({ stage, seen }: Run): void {
     own.push({ atMs: stage.nowMs(), ...use });
     seen.samples.set(part, own);
   }
+  if (stage.nowMs() < seen.liveAtMs + LIVE_EVERY_MS) return;
+  seen.liveAtMs = stage.nowMs();
+  const [pid] = pidsOf(FUNCTIONS_HOST);
+  const liveMb = pid === undefined ? null : await liveMemoryMb(pid);
+  const own = seen.samples.get(FUNCTIONS_HOST) ?? [];
+  const last = own.pop();
+  if (last !== undefined) own.push(liveMb === null ? last : { ...last, liveMb });
 }
 
 async function toLook(run: Run): Promise<Look> {

@@ -144,13 +144,15 @@ export interface Sample {
   readonly atMs: number;
   readonly rssMb: number;
   readonly cpuS: number;
+  /** What it holds without garbage, where that was measured. */
+  readonly liveMb?: number;
 }
 
 /** A process is warm after this long. */
 const WARM_MS = 90_000;
 /** Shorter lives say nothing of growth. */
 const LIFE_MIN_MS = 300_000;
-/** What a heap may differ by between two collections. */
+/** What may differ between two looks. */
 const SWING = { share: 1.25, mb: 40 };
 
 /**
@@ -159,6 +161,8 @@ const SWING = { share: 1.25, mb: 40 };
 export function memoryFigures(samples: ReadonlyArray<Sample>): {
   readonly leastMb: number;
   readonly mostMb: number;
+  /** What it held without garbage at each measurement, oldest first. */
+  readonly liveMb: ReadonlyArray<number>;
   readonly grew: boolean | null;
 } {
   const lives = livesOf(samples).map((life) => life.filter(({ atMs }) => atMs - (life[0]?.atMs ?? 0) >= WARM_MS));
@@ -167,6 +171,7 @@ export function memoryFigures(samples: ReadonlyArray<Sample>): {
   return {
     leastMb: warm.length === 0 ? 0 : Math.min(...warm),
     mostMb: Math.max(0, ...samples.map(({ rssMb }) => rssMb)),
+    liveMb: samples.flatMap(({ liveMb }) => liveMb ?? []),
     grew: long.length === 0 ? null : long.some(hasGrown),
   };
 }
@@ -182,7 +187,11 @@ function livesOf(samples: ReadonlyArray<Sample>): ReadonlyArray<ReadonlyArray<Sa
   return lives;
 }
 
+/** By what it holds, where that was measured twice; else by what is resident. */
 function hasGrown(life: ReadonlyArray<Sample>): boolean {
+  const live = life.flatMap(({ liveMb }) => liveMb ?? []);
+  const [earliest] = live;
+  if (earliest !== undefined && live.length > 1) return (live.at(-1) ?? 0) > earliest * SWING.share + SWING.mb;
   const quarter = Math.floor(life.length / 4);
   const middle = (some: ReadonlyArray<Sample>): number => spreadOf(some.map(({ rssMb }) => rssMb))?.p50 ?? 0;
   const first = middle(life.slice(0, quarter));

@@ -48,7 +48,16 @@ export interface Report {
     readonly longestKept: ReadonlyArray<string>;
   };
   readonly memoryMb: Readonly<
-    Record<string, { readonly least: number; readonly most: number; readonly grew: boolean | null }>
+    Record<
+      string,
+      {
+        readonly least: number;
+        readonly most: number;
+        /** Without garbage, at each measurement. */
+        readonly live: ReadonlyArray<number>;
+        readonly grew: boolean | null;
+      }
+    >
   >;
   /** In hundredths of a core, over the last minute of rest; null where it could not be told. */
   readonly cpuAtRest: Readonly<Record<string, number | null>>;
@@ -138,9 +147,10 @@ function renderSet({ reason, told, takenBack }: SetFigures): string {
   return `${told} ${reason} (${takenBack} taken back)`;
 }
 
-function renderMemory([part, { least, most, grew }]: readonly [string, Report['memoryMb'][string]]): string {
+function renderMemory([part, { least, most, live, grew }]: readonly [string, Report['memoryMb'][string]]): string {
   const growth = grew === null ? 'no life long enough to see growth' : grew ? 'grew' : 'flat';
-  return `${part} ${least.toFixed(0)} to ${most.toFixed(0)} MB, ${growth}`;
+  const held = live.length === 0 ? '' : ` (without garbage ${live.map((mb) => mb.toFixed(0)).join(', ')})`;
+  return `${part} ${least.toFixed(0)} to ${most.toFixed(0)} MB${held}, ${growth}`;
 }
 
 function renderCpu([part, percent]: readonly [string, number | null]): string {

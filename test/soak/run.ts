@@ -84,8 +84,8 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
       longestKept: longestKept(observed.nodes, endedMs, LONGEST),
     },
     memoryMb: ofPart((part) => {
-      const { leastMb, mostMb, grew } = memoryFigures(samples.get(part) ?? []);
-      return { least: leastMb, most: mostMb, grew };
+      const { leastMb, mostMb, liveMb, grew } = memoryFigures(samples.get(part) ?? []);
+      return { least: leastMb, most: mostMb, live: liveMb, grew };
     }),
     cpuAtRest: ofPart((part) => cpuPercent((samples.get(part) ?? []).filter(({ atMs }) => atMs > endedMs - CPU_MS))),
     failedExecutions: failuresIn(lines),

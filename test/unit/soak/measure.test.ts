@@ -103,15 +103,29 @@ const life = (lengthS: number, rss: (atS: number) => number, fromS = 0): Paramet
   }));
 
 test('memory is flat where a warm process takes no more at the end of a long life than at its beginning', () => {
-  expect(memoryFigures(life(1_200, (atS) => 500 + (atS % 50)))).toEqual({ leastMb: 500, mostMb: 540, grew: false });
+  expect(memoryFigures(life(1_200, (atS) => 500 + (atS % 50)))).toEqual({
+    leastMb: 500,
+    mostMb: 540,
+    liveMb: [],
+    grew: false,
+  });
   expect(memoryFigures(life(1_200, (atS) => 200 + atS / 2)).grew).toBe(true);
+});
+
+test('where it was measured what a process holds without garbage, that says whether it grew', () => {
+  const held = (mb: (atS: number) => number) =>
+    life(1_200, (atS) => 200 + atS / 2).map((one) =>
+      one.atMs % 240_000 > 0 ? one : { ...one, liveMb: mb(one.atMs / 1_000) },
+    );
+  expect(memoryFigures(held(() => 50))).toMatchObject({ liveMb: [50, 50, 50, 50, 50], grew: false });
+  expect(memoryFigures(held((atS) => 50 + atS / 10)).grew).toBe(true);
 });
 
 test('a short life says nothing of growth, and a process that was replaced begins anew', () => {
   expect(memoryFigures(life(300, (atS) => 200 + atS)).grew).toBeNull();
   const two = [...life(300, () => 400), ...life(300, () => 900, 300)];
-  expect(memoryFigures(two)).toEqual({ leastMb: 400, mostMb: 900, grew: null });
-  expect(memoryFigures([])).toEqual({ leastMb: 0, mostMb: 0, grew: null });
+  expect(memoryFigures(two)).toEqual({ leastMb: 400, mostMb: 900, liveMb: [], grew: null });
+  expect(memoryFigures([])).toEqual({ leastMb: 0, mostMb: 0, liveMb: [], grew: null });
 });
 
 test('CPU is told over the time between the samples, and not of a process that was replaced meanwhile', () => {
