@@ -124,7 +124,12 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       return types;
     },
     instanceTypeNames: async (nodeClass) => toInstanceTypeNames((await current()).skus, nodeClass),
-    refreshQuotas: () => storeQuotas(parts, quotasBlob),
+    refreshQuotas: async () => {
+      const stored = await storeQuotas(parts, quotasBlob);
+      if (stored.kind === 'unknown') return stored;
+      quotas.put(stored.kept);
+      return { kind: 'read', inUse: quotasInUse(stored.kept.rows) };
+    },
     refreshEvictionRates: () =>
       refreshKeptRates(blobs, ratesBlob, now(), () =>
         readEvictionRates(clients, { subscription, location: settings.location }),
@@ -191,12 +196,12 @@ function build(
 async function storeQuotas(
   { clients, settings, blobs, now }: CatalogParts,
   name: string,
-): ReturnType<Catalogs['refreshQuotas']> {
+): Promise<{ readonly kind: 'read'; readonly kept: KeptQuotas } | { readonly kind: 'unknown'; readonly why: string }> {
   try {
-    const quotas = await readQuotas(clients, settings.location);
-    const stored: StoredQuotas = { version: 1, atMs: now(), rows: [...quotas] };
+    const kept: KeptQuotas = { atMs: now(), rows: await readQuotas(clients, settings.location) };
+    const stored: StoredQuotas = { version: 1, atMs: kept.atMs, rows: [...kept.rows] };
     await blobs.write(name, new TextEncoder().encode(JSON.stringify(stored)), 'any');
-    return { kind: 'read', inUse: quotasInUse(quotas) };
+    return { kind: 'read', kept };
   } catch (error) {
     return { kind: 'unknown', why: readAzureError(error).message };
   }
@@ -209,13 +214,14 @@ interface StoredQuotas {
 }
 
 /**
- * The sweep reads them every minute. What is older was not read for a while, and what is left may be anything by now.
+ * The sweep reads them every minute. Where it could not, what is left may be anything by now, and pods would wait for a
+ * quota that has room again: without them Azure refuses what is too much.
  */
-const QUOTAS_STALE_MS = 10 * 60_000;
+const QUOTAS_STALE_MS = 100_000;
 
 const NONE_KEPT: KeptQuotas = { atMs: 0, rows: NO_QUOTAS };
 
-/** Nothing for a blob that cannot be read, or is old: without it Azure refuses what is too much. */
+/** Nothing for a blob that cannot be read, or is old. */
 function parseQuotas(bytes: Uint8Array, nowMs: number): KeptQuotas {
   try {
     const { version, atMs, rows } = JSON.parse(new TextDecoder().decode(bytes)) as StoredQuotas;

@@ -408,16 +408,27 @@ describe('spot machines that were taken back', () => {
 describe('quotas', () => {
   const none = [{ name: { value: 'cores' }, currentValue: 0, limit: 0 }];
 
-  test('that allow no machine are seen by all instances, until they were not read for ten minutes', async () => {
+  test('that allow no machine are seen by all instances, until they were not read for 100 seconds', async () => {
     const { state, instance } = openRegion();
     const catalogs = instance();
     state.quotas = none;
     expect(await catalogs.refreshQuotas()).toMatchObject({ kind: 'read' });
     expect(await available(instance())).toEqual([]);
-    state.nowMs += 600_000 - 1;
+    state.nowMs += 100_000 - 1;
     expect(await available(instance())).toEqual([]);
     state.nowMs += 1;
     expect(await available(instance())).toHaveLength(2);
+  });
+
+  test('that have room again count at once where they were read', async () => {
+    const { state, instance } = openRegion();
+    const catalogs = instance();
+    state.quotas = none;
+    await catalogs.refreshQuotas();
+    expect(await available(catalogs)).toEqual([]);
+    state.quotas = [];
+    await catalogs.refreshQuotas();
+    expect(await available(catalogs)).toHaveLength(2);
   });
 
   test('that have room again end what they refused, once they are read half a minute later', async () => {
