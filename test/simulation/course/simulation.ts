@@ -229,13 +229,17 @@ export class Simulation {
     return false;
   }
 
-  /** The same, and nothing that Azure has refused may be had again within the next two minutes: that would be news. */
+  /**
+   * The same, and no storm, and nothing that Azure has refused, has ended in the last minute or ends within the next
+   * two: that would be news.
+   */
   async runUntilQuiet(minutes: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       // One after the other.
       if (!(await this.runUntilSettled(minutes))) return false;
-      const [fromMs, toMs] = [this.timeline.now(), this.timeline.now() + 2 * MINUTE];
-      if (!this.#refusals.some(({ untilMs }) => untilMs > fromMs && untilMs <= toMs)) return true;
+      const [fromMs, toMs] = [this.timeline.now() - MINUTE, this.timeline.now() + 2 * MINUTE];
+      const ends = [...this.#refusals, ...this.storms.memory.storms].map(({ untilMs }) => untilMs);
+      if (!ends.some((untilMs) => untilMs > fromMs && untilMs <= toMs)) return true;
       await this.#run(2 * MINUTE);
     }
     return true;
