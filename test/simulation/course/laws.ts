@@ -413,11 +413,11 @@ export class Laws {
     // Gone under a drain that was slow: nobody can say any more what its deadline was.
     if (claim === null) return;
     // Where a notice cannot be written on the claim, its pods are told all the same (decision 51): Azure's own deadline
-    // counts.
+    // counts, that of an eviction also where a later one was written before.
     const written = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
     const { name } = claim.metadata;
     const said = this.#preempted.get(name) ?? this.#announced.get(name) ?? Number.NaN;
-    const deadline = Number.isNaN(written) ? said : written;
+    const deadline = Number.isNaN(written) ? said : Math.min(written, this.#preempted.get(name) ?? Infinity);
     // One that goes already is told a shorter time where it would end too late, by the API server's own clock.
     const endsMs = Date.parse(pod.metadata.deletionTimestamp ?? '');
     if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
