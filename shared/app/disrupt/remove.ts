@@ -2,6 +2,7 @@ import { annotation } from '../../contract/names.ts';
 import type { Candidate } from '../../core/disruption/second-look/begun.ts';
 import { reasonOf } from '../../core/disruption/second-look/judge-begun.ts';
 import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
+import { parseAmounts } from '../../kubernetes/text/quantity.ts';
 import { eventAbout, written } from '../claims/node-claim.ts';
 import { NODES_AT_ONCE, tellFailed } from '../execute/mark.ts';
 import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
@@ -23,7 +24,9 @@ export interface Removed {
 
 /** Deletes the claims of what budgets let go now. What may not be deleted keeps none of the others. */
 export async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<ReadonlyArray<Going>>): Promise<Removed> {
-  const { going, held } = await withinBudgetsNow(ports, sets);
+  const { going: allowed, held } = await withinBudgetsNow(ports, sets);
+  // The largest pods are on the largest node, and are to come to the scheduler before the others: see `drain`.
+  const going = allowed.toSorted((a, b) => coresOf(b) - coresOf(a));
   const removed = await eachAlone(going, NODES_AT_ONCE, ({ candidate }) => remove(ports, candidate));
   const candidates = going.map(({ candidate }) => candidate);
   await tellFailed(ports, candidates, removed, 'remove');
@@ -31,6 +34,10 @@ export async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<Read
     ports.log('disruption-step-refused', { claim: one.candidate.claim.metadata.name, step: 'remove', why });
   }
   return { going, removed, held };
+}
+
+function coresOf({ candidate: { node } }: Going): number {
+  return parseAmounts(node.status?.allocatable, 'down').get('cpu') ?? 0;
 }
 
 /** The decision that the node goes by, as `disruption-begun` has it. */

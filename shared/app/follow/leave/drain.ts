@@ -1,5 +1,6 @@
 import { parseGoDuration } from '../../../kubernetes/text/go-duration.ts';
 import { annotation, taint } from '../../../contract/names.ts';
+import { podRequests } from '../../../core/rules/pod-requests.ts';
 import type { NodePod, Refusal } from '../../../ports/kubernetes.ts';
 import { RefusedError, RetryableError, TerminalError } from '../../../ports/errors.ts';
 import { publish, type EventNote } from '../../tell/events.ts';
@@ -56,7 +57,7 @@ export interface DrainOutcome {
 
 /**
  * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of
- * those before critical ones), and deletes what the deadline leaves no time to evict. What fails of one pod keeps no
+ * those before critical ones), the largest pods first, and deletes what the deadline leaves no time to evict. What fails of one pod keeps no
  * other. Repeating it is harmless. As Karpenter: karpenter-core.md §3.10; otherwise with a notice, when daemons and
  * critical pods serve as long as they can, and pods that ask for it stay for as long as they have their own grace
  * period.
@@ -82,9 +83,9 @@ export async function tellPods(
   const now = ports.now();
   const waiting = pods.filter((pod) => isWaitingForEviction(pod, now));
   const forced = waiting.filter((pod) => mustBeForced(pod, rules, now));
-  const tier = firstTier(waiting).filter(
-    (pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined && !stays(pod, rules),
-  );
+  const tier = firstTier(waiting)
+    .filter((pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined && !stays(pod, rules))
+    .toSorted(largestFirst);
   const steps = [
     ...forced.map((pod) => [pod, () => forceDelete(ports, pod, deadlineMs ?? now)] as const),
     ...(rules.mayEvict ? tier : []).map((pod) => [pod, () => evict(ports, pod)] as const),
@@ -148,6 +149,16 @@ function toleratesDisruption(pod: NodePod): boolean {
 function firstTier(pods: ReadonlyArray<NodePod>): ReadonlyArray<NodePod> {
   const first = Math.min(...pods.map(tierOf));
   return pods.filter((pod) => tierOf(pod) === first);
+}
+
+/**
+ * In the order in which they leave others come in their place, and the scheduler, which spreads small pods over all
+ * nodes, would take parts of the only room that a large one was to have.
+ */
+function largestFirst(a: NodePod, b: NodePod): number {
+  const [one, other] = [podRequests(a.spec), podRequests(b.spec)];
+  const by = (resource: string): number => (other.get(resource) ?? 0) - (one.get(resource) ?? 0);
+  return by('cpu') || by('memory');
 }
 
 /** 0 of those that the node is there for; the higher, the later. */

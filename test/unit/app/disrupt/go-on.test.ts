@@ -46,6 +46,15 @@ describe('a node that goes', () => {
     expect(server.get('nodeclaims', 'spare')?.metadata.annotations).not.toHaveProperty([DEADLINE]);
   });
 
+  test('goes before smaller ones, as the largest pods are on it', async () => {
+    const cluster = logging(consolidated({ types: 2 }));
+    cluster.addReady('vast', 8);
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'begun', nodes: 2 });
+    cluster.clock.advance(6_000);
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'finished', removed: 2 });
+    expect(cluster.of('disrupted').map(({ claim }) => claim)).toEqual(['vast', 'spare']);
+  });
+
   test('stays where its claim has gone meanwhile, and that is no error', async () => {
     const { ports, outside, server, of } = await marked();
     outside.onRequest = ({ method, path }) => {

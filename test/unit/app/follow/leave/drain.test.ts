@@ -88,6 +88,17 @@ test('pods go before daemons, and all of those before critical pods, one tier at
   expect(await node.drain()).toEqual({ remaining: 0, blocked: null });
 });
 
+test('the largest pods of a tier go first', async () => {
+  const asking = (cpu: string, memory: string): Fields => ({
+    spec: { containers: [{ name: 'c', resources: { requests: { cpu, memory } } }] },
+  });
+  const node = nodeWith({ a: asking('1', '1Gi'), b: asking('3', '1Gi'), c: asking('1', '4Gi'), d: {} });
+  const asked: Array<string> = [];
+  node.onRequest.current = ({ path }) => void asked.push(...(/pods\/(\w+)\/eviction$/.exec(path)?.slice(1) ?? []));
+  await node.drain();
+  expect(asked).toEqual(['b', 'c', 'a', 'd']);
+});
+
 test('a tier that is still leaving holds the next one back, and is not asked again [K03]', async () => {
   const node = nodeWith({ web: { metadata: ownedBy('ReplicaSet') }, daemon: { metadata: ownedBy('DaemonSet') } });
   await node.drain();
