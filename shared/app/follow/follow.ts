@@ -14,7 +14,7 @@ import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 import { tellDenied } from '../tell/tell-denied.ts';
 import { type Draft, commit, draftOf } from '../claims/draft.ts';
-import { initialize } from './join/initialize.ts';
+import { EPHEMERAL_TAINTS, initialize } from './join/initialize.ts';
 import { launch } from './launch/launch.ts';
 import { noteUnavailable } from './launch/note-unavailable.ts';
 import { awaitPlanned, isForMovers, openNode, withoutDedication } from './join/open-node.ts';
@@ -48,6 +48,9 @@ const FAILING_TIMEOUT_MS = 20 * 60_000;
 /** From Azure's acceptance of a machine until a read that does not show it means that it is gone. */
 const SHOWN_WITHIN_MS = 60_000;
 const SHOWN_LOOK_MS = 10_000;
+
+/** Nodes that are to go wait until the one that comes in their place is in use. */
+const EPHEMERAL_PAUSE_MS = 1_000;
 
 /**
  * Between looks at a VM whose node has not joined, at most. Each comes at three times the claim's age at the last one:
@@ -169,7 +172,7 @@ async function followJoined(
   const node = opened?.kind === 'done' && opened.answer.kind === 'opened' ? opened.answer.node : joined;
   const outcome =
     node !== null && isDedicated(node)
-      ? await keepNode(ports, draft, node, podEventMs)
+      ? await keepNode(ports, draft, node, { podEventMs, waits: awaitPlanned(ports, draft.claim, node) })
       : await useNode(ports, draft, node, podEventMs);
   await noteRegistration(ports, claim, { kind: 'registered' });
   // It has its certificate: what it was let in with opens nothing any more.
@@ -226,8 +229,7 @@ async function followRegistered(
   if (!isDedicated(node)) return useNode(ports, draft, node, podEventMs);
   const opened = await openNode(ports, draft.claim, node);
   if (opened.kind === 'opened') return useNode(ports, draft, opened.node, podEventMs);
-  await keepNode(ports, draft, node, podEventMs);
-  return opened;
+  return keepNode(ports, draft, node, { podEventMs, waits: opened });
 }
 
 /**
@@ -246,12 +248,27 @@ function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolea
  * Of a node that is kept for some. What it waits for is said where people look for it; but one that is to take pods
  * from nodes that go is in use before they come: those go when it is.
  */
-async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<FollowOutcome> {
+async function keepNode(ports: Ports, draft: Draft, node: Node, { podEventMs, waits }: Kept): Promise<FollowOutcome> {
   const isUsed = await isForMovers(ports, draft.claim);
   const isDone = isUsed && isTrue(draft.claim.status?.conditions, 'Initialized');
   const seen = isUsed ? withoutDedication(node) : node;
   const told = isDone ? draft : (await initialize(ports, draft, seen, podEventMs)).draft;
-  return awaitPlanned(ports, await commit(ports, told), node);
+  const claim = await commit(ports, told);
+  const { reason } = conditionOf(claim.status?.conditions, 'Initialized') ?? {};
+  return isUsed && reason === EPHEMERAL_TAINTS ? soonAgain(ports, claim, waits) : waits;
+}
+
+/** What a node waits for that is kept. */
+interface Kept {
+  readonly podEventMs: number | null;
+  readonly waits: FollowOutcome;
+}
+
+/** After as long as it has been there: what Kubernetes takes off a kept node in a moment nobody tells. */
+function soonAgain(ports: Ports, claim: NodeClaim, outcome: FollowOutcome): FollowOutcome {
+  if (outcome.kind !== 'wait' || outcome.lookAgainMs === null) return outcome;
+  const pauseMs = Math.max(EPHEMERAL_PAUSE_MS, ports.now() - transitionMs(claim, 'Registered'));
+  return { ...outcome, lookAgainMs: Math.min(outcome.lookAgainMs, ports.now() + pauseMs) };
 }
 
 /** Of a node that is open to all; null when it has just gone. */

@@ -27,6 +27,9 @@ interface Obstacle {
 /** Drivers publish within seconds of their pod's start. */
 const DRIVER_PAUSE_MS = 5_000;
 
+/** Why a node is not initialized that Kubernetes has not opened yet. */
+export const EPHEMERAL_TAINTS = 'KnownEphemeralTaintsExist';
+
 const DEVICES_MISSING = 'DevicesNotPublished';
 
 /** What the claim is to say, and what its node waits for; null once it is initialized. */
@@ -102,7 +105,7 @@ function firstObstacle(claim: NodeClaim, node: Node): Obstacle | null {
     EPHEMERAL.find((one) => has(present, one)) ?? present.find(({ key }) => key.startsWith('readiness.k8s.io/'));
   if (ephemeral !== undefined) {
     return {
-      reason: 'KnownEphemeralTaintsExist',
+      reason: EPHEMERAL_TAINTS,
       message: `taint ${ephemeral.key}:${ephemeral.effect} is still present`,
     };
   }

@@ -29,6 +29,7 @@ async function joined(
   const movers = pods.map(({ uid }) => ({ uid, owner: 'shop', shape: 's' }));
   const decision = { ...decisionOf(['c'], pods), ...(given.areMovers === true ? { movers } : {}) };
   const lines: Array<string> = [];
+  const outcomes: Array<Awaited<ReturnType<typeof follow>>> = [];
   const ports = {
     ...cluster.ports,
     ...(given.readsDevices === true ? { deviceSelectors: () => Promise.reject(new Error('not asked')) } : {}),
@@ -46,9 +47,10 @@ async function joined(
   return {
     ...cluster,
     lines,
+    outcomes,
     look: async (): Promise<ReadonlyArray<string>> => {
       trace.length = 0;
-      await follow(ports, { kind: 'NodeClaim', name: 'c' });
+      outcomes.push(await follow(ports, { kind: 'NodeClaim', name: 'c' }));
       return trace.filter((step) => step.startsWith('PATCH') && /nodes|nodeclaims/.test(step));
     },
     says: () => ['Registered', 'Initialized', 'Consolidatable', 'Ready'].filter(isTrue),
@@ -122,6 +124,34 @@ describe('a node that is kept for its planned pods', () => {
     expect([says(), labels()]).toEqual([['Registered', 'Initialized', 'Ready'], MARKS]);
     expect(server.get('nodes', 'aks-c')?.spec?.['taints']).toEqual([reserved]);
     expect(await look()).toEqual([]);
+  });
+});
+
+describe('a node that others wait for, which Kubernetes has not opened yet', () => {
+  const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+  async function shut(areMovers: boolean) {
+    const cluster = await joined({ pods: ['a'], areMovers });
+    cluster.server.patch('nodes', 'aks-c', { spec: { taints: [unregistered, notReady] } }, 'object');
+    await cluster.look();
+    return { ...cluster, pauseMs: () => Number((cluster.outcomes.at(-1) as Wait).lookAgainMs) - cluster.clock.now() };
+  }
+
+  type Wait = { readonly lookAgainMs: number };
+
+  test('is looked at a second later, then after as long as it is there, as nobody tells that it is open', async () => {
+    const { look, says, clock, server, pauseMs } = await shut(true);
+    expect([says(), pauseMs()]).toEqual([['Registered'], 1_000]);
+    clock.advance(4_000);
+    await look();
+    expect(pauseMs()).toBe(4_000);
+    server.patch('nodes', 'aks-c', { spec: { taints: [reserved] } }, 'object');
+    await look();
+    expect([says(), pauseMs()]).toEqual([['Registered', 'Initialized', 'Ready'], 10_000]);
+  });
+
+  test('is not where it waits for pods that may come as it is', async () => {
+    expect((await shut(false)).pauseMs()).toBe(10_000);
   });
 });
 
