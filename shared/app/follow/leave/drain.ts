@@ -57,10 +57,10 @@ export interface DrainOutcome {
 
 /**
  * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of
- * those before critical ones), the largest pods first, and deletes what the deadline leaves no time to evict. What fails of one pod keeps no
- * other. Repeating it is harmless. As Karpenter: karpenter-core.md §3.10; otherwise with a notice, when daemons and
- * critical pods serve as long as they can, and pods that ask for it stay for as long as they have their own grace
- * period.
+ * those before critical ones), the largest pods first, and deletes what the deadline leaves no time to evict. What
+ * fails of one pod keeps no other. Repeating it is harmless. As Karpenter: karpenter-core.md §3.10; otherwise with a
+ * notice, when daemons and critical pods serve as long as they can, and pods that ask for it stay for as long as they
+ * have their own grace period.
  */
 export async function drain(ports: DrainPorts, nodeName: string, rules: DrainRules): Promise<DrainOutcome> {
   const { outcome, tellPeople } = await tellPods(ports, nodeName, rules, { mayBeOld: false });
