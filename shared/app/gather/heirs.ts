@@ -3,6 +3,7 @@ import type { Snapshot, SnapshotPod } from '../../contract/snapshot/parse.ts';
 import type { Decision, Mover } from '../../ports/store.ts';
 import { podName } from '../../core/model/pod-name.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
+import type { Node } from '../../kubernetes/manifest.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { PlannedPod } from './planned-pods.ts';
 
@@ -83,6 +84,22 @@ export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Pr
     if (heir.nodeName === null) waiting.push({ name: podName(snapshot, heir), uid: heir.uid });
   }
   return { waiting, awaited: staying + unborn, unborn };
+}
+
+/** Without those that still run on a node whose drain began before `beganMs`, milliseconds since the epoch. */
+export function withoutHeldUp(
+  movers: ReadonlyArray<Mover>,
+  { pods, nodes, nodeClaims }: Present,
+  beganMs: number,
+): ReadonlyArray<Mover> {
+  const isDraining = ({ metadata }: Pick<Node, 'metadata'>): boolean =>
+    Date.parse(metadata.deletionTimestamp ?? '') <= beganMs;
+  const draining = new Set([
+    ...nodes.filter(isDraining).map(({ metadata }) => metadata.name),
+    ...nodeClaims.filter(isDraining).map(nodeNameOf),
+  ]);
+  const nodeOf = new Map(pods.map(({ uid, nodeName, deleting }) => [uid, deleting ? null : nodeName]));
+  return movers.filter(({ uid }) => !draining.has(nodeOf.get(uid) ?? ''));
 }
 
 /**

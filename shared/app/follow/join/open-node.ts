@@ -13,7 +13,8 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { heirsOf, matesOf, moversOf, plannedIn } from '../../gather/heirs.ts';
+import { heirsOf, matesOf, moversOf, plannedIn, withoutHeldUp } from '../../gather/heirs.ts';
+import { lastPodEvent } from '../judge/consolidatable.ts';
 import { decisionOf, letIn, letMissingIn, nominate, nominateNoMore, dedicationOf } from '../../gather/planned-pods.ts';
 
 /**
@@ -28,6 +29,12 @@ const DEDICATED_MS = 30_000;
  * the disruption and the notice of an interruption; a drain that a budget holds up for longer keeps nobody else out.
  */
 const MOVING_MS = 3 * 60_000;
+
+/**
+ * ... and while its pods leave the node that drains: where none has come for so long a budget of pods holds the others
+ * up, and nobody knows for how long.
+ */
+const HELD_UP_MS = 60_000;
 
 /** ... and with a startup taint on it, under which they cannot come: a driver's installation takes minutes. */
 const STARTING_MS = 10 * 60_000;
@@ -115,9 +122,12 @@ async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<
   const decision = await decisionOf(ports, claim);
   const endMs = sinceMs + (decision?.crowds === undefined ? MOVING_MS : HELD_BACK_MS);
   if (ports.now() >= endMs) return null;
-  const movers = moversOf(decision, claim.metadata.name);
-  const snapshot = movers.length === 0 ? null : await latestReadable(ports);
+  const all = moversOf(decision, claim.metadata.name);
+  const snapshot = all.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
+  const cameMs = Math.max(sinceMs, lastPodEvent(claim, null, ports.now()) ?? 0);
+  const isPatient = decision?.crowds !== undefined || ports.now() < cameMs + HELD_UP_MS;
+  const movers = isPatient ? all : withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS);
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });

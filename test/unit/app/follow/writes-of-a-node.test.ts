@@ -134,7 +134,7 @@ describe('a node that others wait for, which Kubernetes has not opened yet', () 
     const cluster = await joined({ pods: ['a'], areMovers });
     cluster.server.patch('nodes', 'aks-c', { spec: { taints: [unregistered, notReady] } }, 'object');
     await cluster.look();
-    return { ...cluster, pauseMs: () => Number((cluster.outcomes.at(-1) as Wait).lookAgainMs) - cluster.clock.now() };
+    return { ...cluster, pauseMs: () => (cluster.outcomes.at(-1) as Wait).lookAgainMs - cluster.clock.now() };
   }
 
   type Wait = { readonly lookAgainMs: number };

@@ -127,6 +127,35 @@ describe('a node that is to take the pods of one that goes', () => {
     expect(isKept()).toBe(false);
   });
 
+  test('stays kept for a minute after the last has come where a budget holds the drain of their node up', async () => {
+    const { ports, look, isKept, clock, server, claim, addWaiting, bind } = await moving();
+    clock.advance(6_000);
+    await disrupt(ports);
+    clock.advance(50_000);
+    server.remove('pods', 'default/a');
+    addWaiting('a2', owned('shop'));
+    bind('a2');
+    server.patch('nodeclaims', claim, { status: { lastPodEventTime: new Date(clock.now()).toISOString() } }, 'status');
+    clock.advance(59_000);
+    await look();
+    expect(isKept()).toBe(true);
+    clock.advance(1_000);
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('is not kept where the drain has taken a minute when it joins, but for its own first minute', async () => {
+    const { ports, look, isKept, clock } = await moving();
+    clock.advance(6_000);
+    await disrupt(ports);
+    clock.advance(59_999);
+    await look();
+    expect(isKept()).toBe(true);
+    clock.advance(1);
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
   test('stays kept for fifteen minutes where they may share it only once the other has gone', async () => {
     const { ports, server, claim, look, isKept, clock } = await moving();
     const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
