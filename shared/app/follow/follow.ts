@@ -49,7 +49,7 @@ const FAILING_TIMEOUT_MS = 20 * 60_000;
 const SHOWN_WITHIN_MS = 60_000;
 const SHOWN_LOOK_MS = 10_000;
 
-/** Nodes that are to go wait until the one that comes in their place is in use. */
+/** Other nodes are removed only when this one is in use. */
 const EPHEMERAL_PAUSE_MS = 1_000;
 
 /**
