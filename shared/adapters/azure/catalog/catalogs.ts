@@ -6,22 +6,13 @@ import { RetryableError } from '../../../ports/errors.ts';
 import type { NodeClass } from '../../../ports/kubernetes.ts';
 import type { Blobs } from '../../../ports/blobs.ts';
 import { once } from '../../once.ts';
-import { readAzureError, toRetryable } from '../calls/azure-error.ts';
+import { toRetryable } from '../calls/azure-error.ts';
 import type { Clients } from '../calls/clients.ts';
 import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
 import { type InstanceTypeSettings, toInstanceTypeNames, toInstanceTypes } from './instance-types.ts';
 import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
-import {
-  NO_QUOTAS,
-  type KeptQuotas,
-  type Quota,
-  type Quotas,
-  isBeyondQuota,
-  isRestored,
-  quotaUse,
-  readQuotas,
-  quotasInUse,
-} from './quotas.ts';
+import { sharedQuotas } from './kept-quotas.ts';
+import { type Quotas, isBeyondQuota, isRestored, quotaUse } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, spotRefusals, toRefusal } from './refusals.ts';
 import { offeringStorm, sharedSpotMemory, shortageStorm } from './kept-spot-storms.ts';
 import { readRetailPrices } from './retail-prices.ts';
@@ -59,14 +50,13 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   // Prices of another currency are another catalog's, so that a change of the setting holds at once.
   const catalogBlob = `${settings.location}.${currency}.json.gz`;
   const refusalsBlob = `${cluster}/refused.json`;
-  const quotasBlob = `${cluster}/quotas.json`;
   // The region's, not the cluster's.
   const ratesBlob = `${settings.location}.eviction-rates.json`;
   const refusals = sharedBlob(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
     mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
   );
   const spot = sharedSpotMemory(parts);
-  const quotas = sharedBlob(parts, quotasBlob, (bytes) => (bytes === null ? NONE_KEPT : parseQuotas(bytes, now())));
+  const quotas = sharedQuotas(parts);
   const rates = sharedBlob(parts, ratesBlob, (bytes) => parseKeptRates(bytes, now()));
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
@@ -102,13 +92,13 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       catalog = () => Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
-      const [known, refused, storms, rows, kept] = await Promise.all([
+      const [known, refused, storms, kept] = await Promise.all([
         current(),
         refusals.read(),
         spot.storms(),
-        quotas.read(),
         rates.read(),
       ]);
+      const rows = await quotas.readFor(refused);
       const offered = {
         refused: refused.filter((one) => !isRestored(rows, one)),
         storms,
@@ -124,12 +114,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       return types;
     },
     instanceTypeNames: async (nodeClass) => toInstanceTypeNames((await current()).skus, nodeClass),
-    refreshQuotas: async () => {
-      const stored = await storeQuotas(parts, quotasBlob);
-      if (stored.kind === 'unknown') return stored;
-      quotas.put(stored.kept);
-      return { kind: 'read', inUse: quotasInUse(stored.kept.rows) };
-    },
+    refreshQuotas: quotas.refresh,
     refreshEvictionRates: () =>
       refreshKeptRates(blobs, ratesBlob, now(), () =>
         readEvictionRates(clients, { subscription, location: settings.location }),
@@ -191,44 +176,6 @@ function build(
       stormOf: (sku, zone) => offeringStorm(storms, sku.quotaFamily, zone) ?? shortageStorm(shortages, zone),
     },
   );
-}
-
-async function storeQuotas(
-  { clients, settings, blobs, now }: CatalogParts,
-  name: string,
-): Promise<{ readonly kind: 'read'; readonly kept: KeptQuotas } | { readonly kind: 'unknown'; readonly why: string }> {
-  try {
-    const kept: KeptQuotas = { atMs: now(), rows: await readQuotas(clients, settings.location) };
-    const stored: StoredQuotas = { version: 1, atMs: kept.atMs, rows: [...kept.rows] };
-    await blobs.write(name, new TextEncoder().encode(JSON.stringify(stored)), 'any');
-    return { kind: 'read', kept };
-  } catch (error) {
-    return { kind: 'unknown', why: readAzureError(error).message };
-  }
-}
-
-interface StoredQuotas {
-  readonly version: 1;
-  readonly atMs: number;
-  readonly rows: ReadonlyArray<readonly [string, Quota]>;
-}
-
-/**
- * The sweep reads them every minute. Where it could not, what is left may be anything by now, and pods would wait for a
- * quota that has room again: without them Azure refuses what is too much.
- */
-const QUOTAS_STALE_MS = 100_000;
-
-const NONE_KEPT: KeptQuotas = { atMs: 0, rows: NO_QUOTAS };
-
-/** Nothing for a blob that cannot be read, or is old. */
-function parseQuotas(bytes: Uint8Array, nowMs: number): KeptQuotas {
-  try {
-    const { version, atMs, rows } = JSON.parse(new TextDecoder().decode(bytes)) as StoredQuotas;
-    return version === 1 && nowMs - atMs < QUOTAS_STALE_MS ? { atMs, rows: new Map(rows) } : NONE_KEPT;
-  } catch {
-    return NONE_KEPT;
-  }
 }
 
 async function readSkus({ clients, settings, currency, pricesEndpoint }: CatalogParts): Promise<ReadonlyArray<Sku>> {

@@ -71,13 +71,16 @@ const QUOTA_REACHED: ReadonlySet<string> = new Set(['SubscriptionQuotaReached', 
  * Has a quota that refused a size room for it by now? It may have been raised, or nodes have gone: whoever waits would
  * wait until the refusal ends, for up to an hour. Where the list is wrong, Azure refuses once more.
  */
-export function isRestored(
-  { atMs, rows }: KeptQuotas,
-  { reason, capacityType, family, vCpus, atMs: refusedMs }: QuotaRefusal,
-): boolean {
-  if (!QUOTA_REACHED.has(reason) || refusedMs === undefined || atMs < refusedMs + LISTED_AFTER_MS) return false;
+export function isRestored({ atMs, rows }: KeptQuotas, refusal: QuotaRefusal): boolean {
+  if (!isQuotaReached(refusal, atMs)) return false;
+  const { capacityType, family, vCpus } = refusal;
   const own = namesOf(family, capacityType).map((name) => rows.get(name));
   return own.every((quota) => quota !== undefined && quota.limit - quota.used >= vCpus);
+}
+
+/** Does a quota refuse, and would a list of that time, milliseconds since the epoch, say whether it still does? */
+export function isQuotaReached({ reason, atMs }: Pick<QuotaRefusal, 'reason' | 'atMs'>, listedMs: number): boolean {
+  return QUOTA_REACHED.has(reason) && atMs !== undefined && listedMs >= atMs + LISTED_AFTER_MS;
 }
 
 /** What a refusal says of the size that it is about. */

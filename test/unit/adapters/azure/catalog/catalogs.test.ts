@@ -451,6 +451,64 @@ describe('quotas', () => {
     expect(await after(30_000, 0, 0, 'SKUNotAvailable')).toBe(0);
   });
 
+  describe('of which one has refused a size', () => {
+    const quota = (name: string, used: number) => ({ name: { value: name }, currentValue: used, limit: 100 });
+    const readings = ({ asked }: { readonly asked: ReadonlyArray<string> }): number =>
+      asked.filter((one) => one.startsWith('usage')).length;
+
+    async function full() {
+      const { state, instance } = openRegion();
+      const catalogs = instance();
+      state.quotas = [quota('standardDSv5Family', 100), quota('cores', 100)];
+      await catalogs.refreshQuotas();
+      const refusal = refused({ scope: 'family', reason: 'SubscriptionQuotaReached' });
+      await catalogs.refuse([{ ...refusal, untilMs: state.nowMs + HOUR }]);
+      state.asked.length = 0;
+      state.quotas = [quota('standardDSv5Family', 0), quota('cores', 0)];
+      return { state, catalogs };
+    }
+
+    test('are read again by a plan half a minute later, and their room counts at once', async () => {
+      const { state, catalogs } = await full();
+      state.nowMs += 29_999;
+      expect([(await available(catalogs)).length, readings(state)]).toEqual([0, 0]);
+      state.nowMs += 1;
+      expect([(await available(catalogs)).length, readings(state)]).toEqual([2, 1]);
+    });
+
+    test('are read every fifteen seconds at most, whether they can be read or not', async () => {
+      const { state, catalogs } = await full();
+      state.quotas = armError(429, 'TooManyRequests', 'later');
+      state.nowMs += 30_000;
+      for (const afterMs of [0, 14_999, 1]) {
+        state.nowMs += afterMs;
+        expect(await available(catalogs)).toEqual([]);
+      }
+      expect(readings(state)).toBe(2);
+    });
+
+    test('keep no plan waiting for longer than a second', async () => {
+      const { state, catalogs } = await full();
+      state.quotas = {
+        [Symbol.iterator]: () => {
+          throw new Error('not like this');
+        },
+        [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }),
+      } as unknown as typeof state.quotas;
+      state.nowMs += 30_000;
+      expect(await available(catalogs)).toEqual([]);
+    });
+
+    test('are not read for what Azure has refused otherwise', async () => {
+      const { state, instance } = openRegion();
+      const catalogs = instance();
+      await catalogs.refuse([{ ...refused(), untilMs: state.nowMs + HOUR }]);
+      state.nowMs += 60_000;
+      await available(catalogs);
+      expect(readings(state)).toBe(0);
+    });
+  });
+
   test('that cannot be read are told, and what was known stays', async () => {
     const { state, instance } = openRegion();
     state.quotas = none;
