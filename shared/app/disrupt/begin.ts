@@ -5,12 +5,15 @@ import type { Plan } from '../../core/model/plan.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { type Instant, instant } from '../../core/quantity/units.ts';
+import type { NodePod } from '../../ports/kubernetes.ts';
 import type { Decision } from '../../ports/store.ts';
 import { commitPlan } from '../commit/commit-plan.ts';
 import { execute } from '../execute/execute.ts';
+import { NODES_AT_ONCE } from '../execute/mark.ts';
 import type { Gathered } from '../gather/gather.ts';
 import { makeDisruption } from '../plan/make-disruption.ts';
 import { makePlan } from '../plan/make-plan.ts';
+import { alone, inParallel } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 import { wake } from '../ports/wake.ts';
 import { recordLook } from '../tell/record-look.ts';
@@ -93,13 +96,47 @@ async function planHolding(
   const first = goes === 'all' ? plan : forcedAmong(plan, planWith);
   if (first.steps.length === 0) return { kind: 'waiting', for: 'nodes for pods that wait' };
   const fixed = fixedPoolsOf(input);
+  const inUse = await nodesInUse(ports, gathered, first);
   const held = await whatHolds(
-    first,
-    (leftOut) => planWith({ goes, leftOut }),
+    inUse.size === 0 ? first : planWith({ goes, leftOut: inUse }),
+    (leftOut) => planWith({ goes, leftOut: leftOut.union(inUse) }),
     (one, step) => planReplacements(ports, gathered, { plan: one, step, before, fixed }),
     ports.now,
   );
   return held ?? { kind: 'idle' };
+}
+
+/** What started longer ago, and is not in the view, is none of those that plans are about. */
+const NEWS_MS = 60_000;
+
+/**
+ * Names of the nodes that may go first, and have a new pod that the view does not know: it is a second old or two, and
+ * who comes in that time would find them marked, and the marks taken off again. None of nodes that must go.
+ */
+async function nodesInUse(
+  { kubernetes, now }: Ports,
+  { snapshot }: Gathered,
+  { steps: [first] }: AuditedDisruption,
+): Promise<ReadonlySet<string>> {
+  if (first === undefined || FORCED_REASONS.has(first.reason)) return new Set();
+  const known = new Set(snapshot.pods.map(({ uid }) => uid));
+  const inUse = await inParallel(first.remove, NODES_AT_ONCE, async (name) => {
+    const pods = await alone(() => kubernetes.list('Pod', { fields: `spec.nodeName=${name}`, mayBeOld: true }));
+    // Where nobody answers the second look sees who has come.
+    const answer = pods.kind === 'done' ? pods.answer : [];
+    return answer.some((pod) => !known.has(pod.metadata.uid) && isNew(pod, now())) ? [name] : [];
+  });
+  return new Set(inUse.flat());
+}
+
+function isNew({ metadata, status }: NodePod, nowMs: number): boolean {
+  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  return !hasEnded && metadata.deletionTimestamp === undefined && startedMs(status?.startTime) > nowMs - NEWS_MS;
+}
+
+/** Nothing is said of a pod that its kubelet has not heard of yet. */
+function startedMs(time: string | undefined): number {
+  return time === undefined ? Infinity : Date.parse(time);
 }
 
 /** What provisioning would do now for the pods that wait. */

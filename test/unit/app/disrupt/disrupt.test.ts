@@ -26,6 +26,60 @@ describe('a node that is empty', () => {
     expect(sent.some(({ hint }) => 'objects' in hint && hint.objects.some(({ name }) => name === 'spare'))).toBe(true);
   });
 
+  describe('is asked for pods that the view does not have yet', () => {
+    /** `spare` is empty in the view, and the API server knows one more pod of it. */
+    async function after(status: Fields, metadata: Fields = {}) {
+      const cluster = consolidated();
+      const { ports, server, addRunning } = cluster;
+      const view = await ports.snapshots.list();
+      addRunning('late', 'spare', { metadata });
+      server.patch('pods', 'default/late', { status }, 'status');
+      const snapshots = { ...ports.snapshots, latest: () => Promise.resolve(view) };
+      return { ...cluster, ports: { ...ports, snapshots } };
+    }
+    const time = (agoMs: number): string => new Date(START - agoMs).toISOString();
+
+    test.each<readonly [string, Fields]>([
+      ['of which its kubelet has not heard', {}],
+      ['that started less than a minute ago', { startTime: time(59_000) }],
+    ])('and stays with one %s', async (_, status) => {
+      const { ports, marks } = await after(status);
+      // The other node may go in its place.
+      await disrupt(ports);
+      expect(marks('spare')).toEqual(UNMARKED);
+    });
+
+    test.each<readonly [string, Fields, Fields]>([
+      ['has ended', { phase: 'Succeeded' }, {}],
+      ['has failed', { phase: 'Failed' }, {}],
+      ['started earlier, and is none that plans are about', { startTime: time(60_000) }, {}],
+      ['is on its way out', {}, { finalizers: ['hold'], deletionTimestamp: time(0) }],
+    ])('and goes where that %s', async (_, status, metadata) => {
+      const { ports, marks } = await after(status, metadata);
+      expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+      expect(marks('spare').reason).toBe('Empty');
+    });
+
+    test('and goes where nobody answers', async () => {
+      const { ports, outside, marks } = await after({});
+      outside.onRequest = ({ path }) => {
+        if (path.includes('fieldSelector=spec.nodeName')) throw new RetryableError('not now');
+      };
+      expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+      expect(marks('spare').reason).toBe('Empty');
+    });
+
+    test('and goes where others stay for that', async () => {
+      const { ports, addReady, marks } = await after({});
+      addReady('other');
+      const view = await ports.snapshots.list();
+      const pods = view.pods.filter(({ nodeName }) => nodeName !== 'aks-spare');
+      const snapshots = { ...ports.snapshots, latest: () => Promise.resolve({ ...view, pods }) };
+      expect(await disrupt({ ...ports, snapshots })).toMatchObject({ kind: 'begun', nodes: 1 });
+      expect([marks('spare').tainted, marks('other').tainted]).toEqual([false, true]);
+    });
+  });
+
   describe('goes only on a view from after the wait', () => {
     /** Since the mark nothing has been published. */
     async function silent(held: (markedAtMs: number) => number | null) {
