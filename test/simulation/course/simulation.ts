@@ -5,10 +5,11 @@ import { provision } from '../../../shared/app/provision/provision.ts';
 import type { FollowedObject } from '../../../shared/contract/messages/messages.ts';
 import { toQueueMessages } from '../../../shared/contract/messages/queue-messages.ts';
 import { sweep } from '../../../shared/app/sweep/sweep.ts';
+import { bakeMsOf } from '../../../shared/kubernetes/bake-time.ts';
 import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../../shared/contract/messages/queues.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
 import { rngFrom, type Rng } from '../../../sandbox/base/rng.ts';
-import { ApiServer, type Change } from '../world/api-server.ts';
+import { ApiServer, type Change, type Fields } from '../world/api-server.ts';
 import { Azure, type Vm } from '../world/azure.ts';
 import { addRefusals, familyOf, isRefusedSince } from '../world/catalog.ts';
 import { Cluster } from '../world/cluster.ts';
@@ -230,19 +231,29 @@ export class Simulation {
   }
 
   /**
-   * The same, and no storm, and nothing that Azure has refused, has ended in the last minute or ends within the next
-   * two: that would be news.
+   * The same, and no storm, nothing that Azure has refused, and no time that a canary is given, has ended in the last
+   * minute or ends within the next two: that would be news.
    */
   async runUntilQuiet(minutes: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       // One after the other.
       if (!(await this.runUntilSettled(minutes))) return false;
       const [fromMs, toMs] = [this.timeline.now() - MINUTE, this.timeline.now() + 2 * MINUTE];
-      const ends = [...this.#refusals, ...this.storms.memory.storms].map(({ untilMs }) => untilMs);
+      const ends = [...this.#refusals, ...this.storms.memory.storms, ...this.#bakes()].map(({ untilMs }) => untilMs);
       if (!ends.some((untilMs) => untilMs > fromMs && untilMs <= toMs)) return true;
       await this.#run(2 * MINUTE);
     }
     return true;
+  }
+
+  /** Until when nodes are given time to show what they are worth, before others of their pool are replaced. */
+  #bakes(): ReadonlyArray<{ readonly untilMs: number }> {
+    return this.server.list('nodeclaims').flatMap(({ metadata, status }) => {
+      const pool = this.server.get('nodepools', metadata.labels?.['karpenter.sh/nodepool'] ?? '');
+      const conditions = (status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
+      const sinceMs = Date.parse(conditions.find(({ type }) => type === 'Initialized')?.['lastTransitionTime'] ?? '');
+      return pool === null || Number.isNaN(sinceMs) ? [] : [{ untilMs: sinceMs + (bakeMsOf(pool.metadata) ?? 0) }];
+    });
   }
 
   /** Spot storms pass, and with them what Azure has refused. */
