@@ -161,8 +161,13 @@ describe('a node of a pool with a fixed number that must go, with pods on it', (
   });
 
   test('that is one too many is not waited for by pods that spread over hosts: it stays, and they find no place', () => {
-    const machines = [of('a'), of('b')];
-    const made = plan(cluster(machines, '300m', { shapes: [overHosts('300m')], nodePools: [disruptable(), fixed(1)] }));
+    const made = plan(
+      cluster([of('a'), of('b')], '300m', {
+        shapes: [overHosts('300m'), own('300m')],
+        pods: [...on('a', 0, 2), ...on('b', 1, 3)],
+        nodePools: [disruptable(), fixed(1)],
+      }),
+    );
     expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'not-replaced']);
   });
 
