@@ -341,6 +341,19 @@ const KNOWN: ReadonlyArray<Known> = [
     cost: 6_000_000,
     left: 23,
   },
+  {
+    seed: 311,
+    nodes: 14,
+    cpus: [4, 8],
+    apps: 2,
+    maxSkew: 1,
+    budget: '3',
+    policy: 'Balanced',
+    searchSteps: 5_000,
+    moveCost: 0.05,
+    steps: 3,
+    cost: 1_300_000,
+  },
 ];
 
 test.each(KNOWN)(

@@ -10,6 +10,7 @@ import { mixedCluster } from '../../kit/core/mixed-cluster.ts';
 const KNOWN: ReadonlyArray<
   readonly [seed: number, moveCost: number | null, steps: number, cost: number, moves: number]
 > = [
+  [7, null, 5, 2_500_000, 23],
   [24, null, 2, 400_000, 6],
   [26, null, 3, 400_000, 4],
   [28, null, 1, 300_000, 3],
@@ -25,6 +26,11 @@ const KNOWN: ReadonlyArray<
   [94, null, 4, 500_000, 10],
   [98, null, 2, 1_000_000, 5],
   [104, null, 3, 500_000, 5],
+  [397, null, 3, 250_000, 17],
+  [957, null, 3, 1_025_000, 17],
+  [1009, null, 1, 1_100_000, 8],
+  [2009, 0, 2, 175_000, 8],
+  [2271, 0, 1, 300_000, 8],
   [23, 0.3, 2, 950_000, 5],
   [24, 0.5, 2, 400_000, 3],
   [26, 1, 2, 700_000, 4],

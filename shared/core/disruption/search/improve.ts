@@ -1,8 +1,19 @@
 import type { Arena, Slot } from './arena.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
 import { drawFrom, type Draw } from '../../quantity/draw.ts';
 import { cheapestOffering, type PoolOffering } from './pool-offerings.ts';
 import { ANYWHERE } from './reschedule.ts';
-import { ALL, isFair, mayGo, replace, settleNew, takeAwaySimply, type Means, type Within } from './take-away.ts';
+import {
+  ALL,
+  isFair,
+  isSpotNode,
+  mayGo,
+  replace,
+  settleNew,
+  takeAwaySimply,
+  type Means,
+  type Within,
+} from './take-away.ts';
 import { ownPods } from './own-pods.ts';
 import { bring, close, isTaken, take, undoTo, type Trail } from './trail.ts';
 
@@ -18,29 +29,40 @@ const MANY_BROUGHT = 40;
 const TRIES_PER_CANDIDATE = 30;
 const LEAST_TRIES = 3000;
 
+/** After how many tries in vain a search among so many candidates ends. */
+export function patienceFor(candidates: number): number {
+  return Math.max(LEAST_TRIES, TRIES_PER_CANDIDATE * candidates);
+}
+
+/** How far a search goes: tries in vain, and slots that one try sees. */
+interface Reach {
+  readonly patience?: number;
+  readonly sampleSize?: number;
+}
+
 /**
  * Looks for better ends near the present one: brings some nodes back, takes others away or puts new ones in their
  * place, and keeps what is cheaper. Ends with the work that the arena has left, or when nothing has been found for
  * long.
  */
-export function improve(trail: Trail, means: Means): void {
+export function improve(trail: Trail, means: Means, { patience: most, sampleSize = SAMPLE_SIZE }: Reach = {}): void {
   const { arena } = trail;
   const candidates = arena.slots.filter(({ isCandidate, node }) => isCandidate && node?.verdict.kind === 'may');
+  // Stryker disable next-line ConditionalExpression: a shortcut, without candidates all tries are in vain
   if (candidates.length === 0) return;
   const draw = drawFrom(candidates.length);
-  const sample: Sample = { tries: 0, slots: [] };
-  const patience = Math.max(LEAST_TRIES, TRIES_PER_CANDIDATE * candidates.length);
-  const slackAtFirst =
-    WORSE_AT_FIRST * arena.slots.reduce((sum, { state, price }) => sum + (state === 'there' ? price : 0), 0);
+  const sample = newSample(sampleSize);
+  const patience = most ?? patienceFor(candidates.length);
+  const slackAtFirst = slackOf(arena);
   const allowed = arena.work.left;
   let best = { length: trail.done.length, costChange: trail.costChange };
   for (let vain = 0; vain < patience && arena.work.left > 0; vain++) {
-    const [start, before] = [trail.done.length, trail.costChange];
-    const slack = slackAtFirst * slackLeft(vain / patience, 1 - arena.work.left / allowed) * draw.share();
+    const start = trail.done.length;
+    const slack = slackAtFirst * slackLeft([vain, patience], [arena.work.left, allowed]) * draw.share();
     const noise = draw.below(2) === 0 ? draw : null;
     arena.work.left -= WORK_PER_TRY;
     const isLawful = tryOnce(trail, { candidates, means, draw, noise, sample });
-    if (!isLawful || trail.costChange > Math.min(before, best.costChange) + slack) undoTo(trail, start);
+    if (!isLawful || trail.costChange > best.costChange + slack) undoTo(trail, start);
     else if (trail.costChange < best.costChange - LEAST_GAIN) {
       best = { length: trail.done.length, costChange: trail.costChange };
       vain = -1;
@@ -52,15 +74,24 @@ export function improve(trail: Trail, means: Means): void {
 }
 
 /**
- * How much of the slack at first is left, by the shares of patience and of work that are used: where the work of a
- * large cluster ends before patience does, it must end with a slack of none too, or the search only wanders.
+ * How much of the slack at first is left, by how many tries of so many have been in vain, and how much of the work
+ * allowed is left: where the work of a large cluster ends before patience does, it must end with a slack of none too,
+ * or the search only wanders.
  */
-export function slackLeft(patienceUsed: number, workUsed: number): number {
-  return (1 - Math.max(patienceUsed, workUsed)) ** 2;
+export function slackLeft(
+  [vain, patience]: readonly [number, number],
+  [work, allowed]: readonly [number, number],
+): number {
+  return Math.min(1 - vain / patience, work / allowed) ** 2;
 }
 
 /** Ends that are worse than the best by no more than this share of all prices are gone on from, at first. */
 const WORSE_AT_FIRST = 0.004;
+
+/** ... which is so much, in micro-USD per hour. */
+export function slackOf({ slots }: Pick<Arena, 'slots'>): number {
+  return WORSE_AT_FIRST * slots.reduce((sum, { state, price }) => sum + (state === 'there' ? price : 0), 0);
+}
 
 /** What a try takes beside looking at slots, in such looks. */
 const WORK_PER_TRY = 500;
@@ -78,7 +109,7 @@ function bringAll(trail: Trail, brought: ReadonlyArray<Slot>): ReadonlySet<Slot>
     }
     bring(trail, slot);
   }
-  for (const slot of emptied) if (slot.state === 'there' && slot.received === 0) close(trail, slot);
+  for (const slot of emptied) if (slot.received === 0) close(trail, slot);
   return emptied;
 }
 
@@ -98,7 +129,7 @@ function tryOnce(trail: Trail, { candidates, means, draw, noise, sample }: Tries
   const center = candidates[draw.below(candidates.length)];
   if (center === undefined) return false;
   const brought = relatedTo(trail, center, draw);
-  const besides = besideOf(candidates, brought, draw);
+  const besides = besideOf(candidates, draw);
   const within: Within = { among: slotsAbout(arena, [center, ...brought, ...besides], sample), noise };
   const emptied = bringAll(trail, brought);
   const tried = [...new Set([...brought, ...(mayGo(center) ? [center] : []), ...besides])];
@@ -116,34 +147,37 @@ const SAMPLE_SIZE = 160;
 /** A drawn part of the cluster is looked at in so many tries. */
 const TRIES_PER_SAMPLE = 16;
 
-/** What some tries in a row can put pods on beside what each is about; null in a small cluster: everything. */
+/** What some tries in a row can put pods on beside what each is about. */
 interface Sample {
+  readonly size: number;
   tries: number;
   slots: ReadonlyArray<Slot>;
 }
 
-function drawSample(arena: Arena, sample: Sample, draw: Draw): void {
-  if (sample.tries++ % TRIES_PER_SAMPLE > 0) return;
-  const { slots } = arena;
-  const seen: Array<Slot> = [];
-  for (let drawn = 0; drawn < SAMPLE_SIZE; drawn++) {
-    const slot = slots[draw.below(slots.length)];
-    if (slot?.takesPods === true) seen.push(slot);
-  }
-  sample.slots = seen;
+/** Nothing is drawn yet. */
+export function newSample(size: number): Sample {
+  return { size, tries: 0, slots: [] };
 }
 
-/** What one try can put pods on. A slot that comes up twice is looked at twice. */
-function slotsAbout({ slots }: Arena, about: ReadonlyArray<Slot>, sample: Sample): Array<Slot> | null {
-  if (slots.length <= SAMPLE_SIZE) return null;
-  const among = [...sample.slots, ...about];
-  for (const { moves } of about) {
-    for (const { target } of moves) {
-      const to = slots[target];
-      if (to !== undefined) among.push(to);
-    }
-  }
-  return among;
+/** Draws the sample anew where it has been looked at often enough: of slots that take pods, `size` at most. */
+export function drawSample({ slots }: Pick<Arena, 'slots'>, sample: Sample, draw: Draw): void {
+  if (sample.tries++ % TRIES_PER_SAMPLE > 0) return;
+  const drawn = Array.from({ length: sample.size }, () => slots[draw.below(slots.length)]);
+  sample.slots = drawn.flatMap((slot) => (slot?.takesPods === true ? slot : []));
+}
+
+/**
+ * What one try can put pods on; null in a small cluster: everything. A slot that comes up twice is looked at twice.
+ * `about`: the nodes that the try may take away; where pods of theirs are, others may go too.
+ */
+export function slotsAbout(
+  { slots }: Pick<Arena, 'slots'>,
+  about: ReadonlyArray<Slot>,
+  sample: Sample,
+): Array<Slot> | null {
+  if (slots.length <= sample.size) return null;
+  const targets = about.flatMap(({ moves }) => moves.flatMap(({ target }) => slots[target] ?? []));
+  return [...sample.slots, ...about, ...targets];
 }
 
 /** Nodes that are gone and whose pods are where the center's are, or on the center; now and then many others too. */
@@ -169,13 +203,12 @@ function drawnGone(slots: ReadonlyArray<Slot>, draw: Draw): ReadonlyArray<Slot> 
   return drawn.flatMap((slot) => (slot?.state === 'gone' && slot.node?.verdict.kind === 'may' ? [slot] : []));
 }
 
-function besideOf(candidates: ReadonlyArray<Slot>, brought: ReadonlyArray<Slot>, draw: Draw): ReadonlyArray<Slot> {
+function besideOf(candidates: ReadonlyArray<Slot>, draw: Draw): ReadonlyArray<Slot> {
   const beside: Array<Slot> = [];
   const most = draw.below(MOST_BESIDE);
-  const taken = new Set(brought);
   for (let tries = 0; tries < most * 3 && beside.length < most; tries++) {
     const slot = candidates[draw.below(candidates.length)];
-    if (slot !== undefined && !taken.has(slot) && mayGo(slot)) beside.push(slot);
+    if (slot !== undefined && mayGo(slot)) beside.push(slot);
   }
   return beside;
 }
@@ -194,6 +227,7 @@ interface Replacing {
 
 function replaceSome(trail: Trail, order: ReadonlyArray<Slot>, { means, draw, within }: Replacing): void {
   const free = order.filter(mayGo);
+  // Stryker disable next-line ConditionalExpression: a shortcut, none cost nothing, and no offering costs less
   if (free.length === 0) return;
   const group = free.slice(0, 1 + draw.below(free.length));
   const offering = offeringFor(trail, group, means, draw);
@@ -206,19 +240,26 @@ function offeringFor({ arena }: Trail, group: ReadonlyArray<Slot>, means: Means,
   const some = group.slice(0, 1 + draw.below(group.length));
   const share = draw.below(3) === 0 ? 0.3 + 0.7 * draw.share() : 1;
   const { needs, load } = ownPods(arena, some);
-  const zones = group.map(({ room }) => room.capacity.labels['topology.kubernetes.io/zone'] ?? null);
+  const zones = group.map(zoneOf);
   const zone = zones[draw.below(zones.length)] ?? null;
-  const mayBeSpot =
-    means.spotToSpot || group.some(({ room }) => room.capacity.labels['karpenter.sh/capacity-type'] !== 'spot');
-  const demand = { needs, load: share === 1 ? load : load.map((all) => share * all), zone, below: paid, mayBeSpot };
+  const mayBeSpot = maySpotFollow(group, means);
+  const demand = { needs, load: load.map((all) => share * all), zone, below: paid, mayBeSpot };
   return cheapestOffering(arena.workspace, means.offerings, demand);
+}
+
+function zoneOf({ room }: Slot): string | null {
+  return room.capacity.labels[labelKey.zone] ?? null;
+}
+
+/** May a spot node take the place of the group? Where all are spot only if that is switched on. */
+function maySpotFollow(group: ReadonlyArray<Slot>, { spotToSpot }: Means): boolean {
+  return spotToSpot || !group.every(isSpotNode);
 }
 
 /** Every single node that saves when it goes, or when a cheaper one comes in its place, goes; answers how many. */
 export function takeAllSingles(trail: Trail, means: Means): number {
   const { arena } = trail;
-  const candidates = arena.slots.filter(({ isCandidate, node }) => isCandidate && node?.verdict.kind === 'may');
-  const order = candidates.toSorted((a, b) => b.reluctance - a.reluctance || a.index - b.index);
+  const order = arena.slots.toSorted((a, b) => b.reluctance - a.reluctance || a.index - b.index);
   let gone = 0;
   for (const slot of order) {
     if (!mayGo(slot) || slot.price <= slot.disruptionCost) continue;
@@ -233,11 +274,10 @@ export function takeAllSingles(trail: Trail, means: Means): number {
 }
 
 function singleOffering({ arena }: Trail, slot: Slot, means: Means): PoolOffering | null {
-  const { labels } = slot.room.capacity;
   return cheapestOffering(arena.workspace, means.offerings, {
     ...ownPods(arena, [slot]),
-    zone: labels['topology.kubernetes.io/zone'] ?? null,
+    zone: zoneOf(slot),
     below: slot.price - slot.disruptionCost,
-    mayBeSpot: means.spotToSpot || labels['karpenter.sh/capacity-type'] !== 'spot',
+    mayBeSpot: maySpotFollow([slot], means),
   });
 }

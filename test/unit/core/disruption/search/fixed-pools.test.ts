@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../../shared/core/disruption/audit/audit-disruption.ts';
 import { planDisruption } from '../../../../../shared/core/disruption/plan-disruption.ts';
+import type { PodShape } from '../../../../../shared/core/model/cluster.ts';
 import { AKS_REPAIRS } from '../../../../../shared/core/model/disruption-input.ts';
 import type { NodePool } from '../../../../../shared/kubernetes/manifest.ts';
 import { fixedPools } from '../../../../../shared/core/disruption/search/fixed-pools.ts';
@@ -26,6 +27,18 @@ const own = (cpu: string) =>
       tolerations: [{ key: 'team', operator: 'Exists' }],
     }),
   );
+/** The same, whose pods spread over hosts. */
+function overHosts(cpu: string): PodShape {
+  const alike = own(cpu);
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: { app: 'db' } },
+  };
+  return { ...alike, labels: { app: 'db' }, spec: { ...alike.spec, topologySpreadConstraints: [spread] } };
+}
+
 const DRIFTED = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };
 
 function fixed(replicas = 2, limits?: NodePool['spec']['limits']): NodePool {
@@ -122,6 +135,39 @@ describe('a node of a pool with a fixed number that must go, with pods on it', (
 
   test('stays where the next node of the pool would not hold its pods', () => {
     const made = plan(cluster([of('a', { cpu: 4, conditions: [DRIFTED] }), of('b', { cpu: 4 })], '1500m'));
+    expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'not-replaced']);
+  });
+
+  test('has its pods go where there is room where the next node of the pool would hold none of them', () => {
+    const made = plan(
+      cluster([of('a', { cpu: 4, conditions: [DRIFTED] }), of('b', { cpu: 8 })], '3', {
+        pods: [...on('a', 0, 1), ...on('b', 0, 1)],
+      }),
+    );
+    expect([made.steps, made.replacements]).toMatchObject([
+      [{ remove: ['a'], create: [], moves: [{ to: { name: 'b' } }] }],
+      [],
+    ]);
+  });
+
+  test('is followed by one that takes all its pods, where they spread over hosts and some come once it has gone', () => {
+    const shapes = [overHosts('700m')];
+    const made = plan(
+      cluster([of('a', { conditions: [DRIFTED] })], '700m', { shapes, nodePools: [disruptable(), fixed(1)] }),
+    );
+    expect(made.steps).toMatchObject([
+      { remove: ['a'], create: ['fixed-1'], moves: [{ to: { name: 'fixed-1' } }, { to: { name: 'fixed-1' } }] },
+    ]);
+  });
+
+  test('that is one too many is not waited for by pods that spread over hosts: it stays, and they find no place', () => {
+    const made = plan(
+      cluster([of('a'), of('b')], '300m', {
+        shapes: [overHosts('300m'), own('300m')],
+        pods: [...on('a', 0, 2), ...on('b', 1, 3)],
+        nodePools: [disruptable(), fixed(1)],
+      }),
+    );
     expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'not-replaced']);
   });
 

@@ -14,8 +14,10 @@ import { capacityOf } from '../../../../../shared/core/offerings/compile-pool.ts
 import { withinLimits } from '../../../../../shared/core/offerings/pool-state.ts';
 import type { Need } from '../../../../../shared/core/placing/state/compile-shape.ts';
 import { optionsFor } from '../../../../../shared/core/placing/state/workspace.ts';
+import { factsOf } from '../../../../../shared/core/disruption/search/arena.ts';
+import { NODE_NAME_FIELD } from '../../../../../shared/kubernetes/labels.ts';
 import { drawFrom } from '../../../../../shared/core/quantity/draw.ts';
-import { requirement, shape, size, spec, zones } from '../../../../kit/core/build.ts';
+import { daemonSet, offering, requirement, shape, size, spec, zones } from '../../../../kit/core/build.ts';
 import { arenaOf } from '../../../../kit/core/build-arena.ts';
 import { disruptable, machine, on, types } from '../../../../kit/core/build-disruption.ts';
 
@@ -52,14 +54,17 @@ function world() {
 
 type World = ReturnType<typeof world>;
 
-function isFitting({ workspace, worth }: World, offering: PoolOffering, demand: Demand): boolean {
-  const { state, type, bit, isSpot, price } = offering;
-  const free = freeOf(offering, worth.length);
+function isFitting({ workspace, worth }: World, one: PoolOffering, demand: Demand): boolean {
+  const { state, type, bit, isSpot, price } = one;
+  const free = freeOf(one, worth.length);
   const meets = (need: Need): boolean =>
     optionsFor(workspace, state, need).some(({ offered }) => ((offered[type] ?? 0) >> bit) & 1);
   const { needs, load, below, mayBeSpot } = demand;
   return (
-    price < below && (mayBeSpot || !isSpot) && load.every((one, k) => one <= (free[k] ?? 0)) && [...needs].every(meets)
+    price < below &&
+    (mayBeSpot || !isSpot) &&
+    load.every((amount, k) => amount <= (free[k] ?? 0)) &&
+    [...needs].every(meets)
   );
 }
 
@@ -84,8 +89,9 @@ function byLooking(all: World, demand: Demand): PoolOffering | null {
   return null;
 }
 
-const nameOf = (one: PoolOffering | null): unknown =>
-  one === null ? null : [one.state.pool.name, one.state.pool.catalog.types[one.type]?.name, one.zone, one.isSpot];
+/** The pool, size, zone of an offering, and whether it is spot. */
+const nameOf = (one: PoolOffering | null): ReadonlyArray<unknown> =>
+  one === null ? [] : [one.state.pool.name, one.state.pool.catalog.types[one.type]?.name, one.zone, one.isSpot];
 
 test('the cheapest offering is the one that looking at all of them finds', () => {
   const draw = drawFrom(3);
@@ -168,10 +174,120 @@ describe('an offering', () => {
     });
   });
 
-  test('of a size that pools should not use comes after all others, whatever it costs', () => {
-    const burstable = size('Standard_B2s', 2, 8, 10_000);
-    const { workspace: other } = arenaOf({ machines: [], shapes: [], pods: [], types: [...types, burstable] });
-    const names = allOfferings(offeringsOf(other)).map(({ state, type }) => state.pool.catalog.types[type]?.name);
-    expect([names[0], names.at(-1)]).toEqual(['Standard_D2s_v5', 'Standard_B2s']);
+  test('as a node has no label that its size has not, or has several values of, nor one that its pool leaves out', () => {
+    const os = requirement('kubernetes.io/os', 'In', 'linux', 'windows');
+    const labels = {
+      'kubernetes.io/arch': ['amd64'],
+      'kubernetes.io/os': ['linux', 'windows'],
+      'karpenter.azure.com/sku-gpu-count': ['1'],
+    };
+    const either = size('Standard_N4', 4, 16, 100_000, { labels });
+    const nodePools = [disruptable('general', {}, { requirements: [os, requirement('team', 'NotIn', 'web')] })];
+    const { workspace } = arenaOf({ machines: [], shapes: [], pods: [], types: [either, ...types], nodePools });
+    const labelsOf = (type: string): unknown => {
+      const one = allOfferings(offeringsOf(workspace)).find((other) => nameOf(other)[1] === type);
+      return one === undefined ? null : capacityOfOffering(one, 'new').labels;
+    };
+    const common = {
+      'kubernetes.io/arch': 'amd64',
+      'karpenter.azure.com/aksnodeclass': 'default',
+      'karpenter.sh/nodepool': 'general',
+      'kubernetes.io/hostname': 'new',
+      [NODE_NAME_FIELD]: 'new',
+      'topology.kubernetes.io/zone': zones[0],
+      'karpenter.sh/capacity-type': 'spot',
+      'karpenter.sh/registered': 'true',
+      'karpenter.sh/initialized': 'true',
+    };
+    expect([labelsOf('Standard_N4'), labelsOf('Standard_D2s_v5')]).toEqual([
+      { ...common, [SIZE]: 'Standard_N4', 'karpenter.azure.com/sku-gpu-count': '1' },
+      {
+        ...common,
+        [SIZE]: 'Standard_D2s_v5',
+        'kubernetes.io/os': 'linux',
+        [FAMILY]: 'D',
+        'karpenter.azure.com/sku-cpu': '2',
+      },
+    ]);
   });
+
+  test('as a node has the ports taken of daemons that run on it, and of no others', () => {
+    const ports = [{ hostPort: 8080, containerPort: 8080 }];
+    const nodeSelector = { 'topology.kubernetes.io/zone': zones[1] };
+    const agent = daemonSet('agent', { nodeSelector, containers: [{ ports }] });
+    const { workspace } = arenaOf({ machines: [], shapes: [], pods: [], daemonSets: [agent] });
+    const portsIn = (wanted: string): unknown => {
+      const one = allOfferings(offeringsOf(workspace)).find(({ zone }) => zone === wanted);
+      return one === undefined ? null : capacityOfOffering(one, 'new').daemonPorts;
+    };
+    expect([portsIn(zones[0]), portsIn(zones[1])]).toMatchObject([[], [{ port: 8080 }]]);
+  });
+});
+
+/** One pool with these sizes, and what it is asked for is a node for a pod that has to leave its own. */
+function poolOf(sizes: typeof types, ...requirements: ReadonlyArray<ReturnType<typeof requirement>>) {
+  const drifted = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };
+  const read = arenaOf({
+    machines: [machine('a', { conditions: [drifted] })],
+    shapes: [shape(spec('3', '1Gi'))],
+    pods: on('a', 0, 1),
+    types: sizes,
+    nodePools: [disruptable('general', {}, { requirements })],
+  });
+  const offerings = offeringsOf(read.workspace);
+  const { requests, least } = factsOf(read, 0);
+  const demand = { needs: new Set([least]), load: requests, zone: null, mayBeSpot: true };
+  const sizeBelow = (below: number) => nameOf(cheapestOffering(read.workspace, offerings, { ...demand, below }))[1];
+  return { list: allOfferings(offerings), sizeBelow };
+}
+
+describe('sizes that pools should not use', () => {
+  test('come after all others, whatever they cost, the cheapest first', () => {
+    const { list } = poolOf([...types, size('Standard_B2s', 2, 8, 10_000), size('Standard_B4s', 4, 16, 20_000)]);
+    const shunned = list.filter(({ isShunned }) => isShunned);
+    expect(list.slice(-shunned.length)).toEqual(shunned);
+    expect(shunned.map(({ price }) => price).slice(0, 7)).toEqual([2_500, 2_500, 2_500, 5_000, 5_000, 5_000, 10_000]);
+  });
+
+  test.each([
+    ['that holds none of the pods', [size('Standard_D2s_v5', 2, 8, 100_000)]],
+    [
+      'or a dearer one that they come after',
+      [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_B2s', 2, 8, 10_000)],
+    ],
+  ])('are bought only for more than all others cost, one %s too', (_, others) => {
+    const onlyOnDemand = requirement('karpenter.sh/capacity-type', 'In', 'on-demand');
+    const { sizeBelow } = poolOf([...others, size('Standard_B4s', 4, 16, 50_000)], onlyOnDemand);
+    expect([60_000, 100_000, 100_001].map(sizeBelow)).toEqual([undefined, undefined, 'Standard_B4s']);
+  });
+});
+
+test('of sizes that cost the same the first by name is bought, whatever else they are offered for', () => {
+  const cheaper = size('Standard_D4b', 4, 16, 200_000);
+  const same = size('Standard_D4a', 4, 16, 200_000, { offerings: [offering(zones[0], 'on-demand', 200_000)] });
+  const { list } = poolOf([cheaper, same]);
+  expect(list.filter(({ isSpot }) => !isSpot).map((one) => nameOf(one)[1])[0]).toBe('Standard_D4a');
+});
+
+test('all minValues of a pool must be met by what may be bought instead, not some of them', () => {
+  const atLeast = (key: string) => ({ ...requirement(key, 'Exists'), minValues: 2 });
+  const found = (...keys: ReadonlyArray<string>) => poolOf(types, ...keys.map(atLeast)).sizeBelow(100_001);
+  expect([found(SIZE), found(SIZE, FAMILY)]).toEqual(['Standard_D4s_v5', undefined]);
+});
+
+test('a lighter pool is not asked for what a heavier one can hold, on spot alone too, where no spot may come', () => {
+  const spot = [requirement('karpenter.sh/capacity-type', 'In', 'spot')];
+  const { workspace, worth } = arenaOf({
+    machines: [],
+    shapes: [],
+    pods: [],
+    nodePools: [
+      disruptable('heavy', {}, { requirements: spot, weight: 2 }),
+      disruptable('light', {}, { requirements: [], weight: 1 }),
+    ],
+  });
+  const demand: Demand = { needs: new Set(), load: worth.map(() => 0), zone: null, below: Infinity, mayBeSpot: true };
+  const found = (parts: Partial<Demand>) =>
+    nameOf(cheapestOffering(workspace, offeringsOf(workspace), { ...demand, ...parts }))[0];
+  expect([found({}), found({ mayBeSpot: false })]).toEqual(['heavy', undefined]);
 });

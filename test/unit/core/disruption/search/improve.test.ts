@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'vitest';
+import type { Arena, Slot } from '../../../../../shared/core/disruption/search/arena.ts';
+import {
+  drawSample,
+  improve,
+  newSample,
+  patienceFor,
+  slackLeft,
+  slackOf,
+  slotsAbout,
+  takeAllSingles,
+} from '../../../../../shared/core/disruption/search/improve.ts';
+import { offeringsOf } from '../../../../../shared/core/disruption/search/pool-offerings.ts';
+import type { Means } from '../../../../../shared/core/disruption/search/take-away.ts';
+import { trailOf } from '../../../../../shared/core/disruption/search/trail.ts';
+import { drawFrom } from '../../../../../shared/core/quantity/draw.ts';
+import { offering, onDemand, shape, size, spec, zones } from '../../../../kit/core/build.ts';
+import { arenaOf, slotOf } from '../../../../kit/core/build-arena.ts';
+import { disruptable, machine, on, types } from '../../../../kit/core/build-disruption.ts';
+
+/** How far a search strays, for how long, and what it looks at. */
+
+const pod = shape(spec('500m', '1Gi'));
+
+function meansFor({ workspace }: Arena, spotToSpot = false): Means {
+  return { offerings: offeringsOf(workspace), spotToSpot, successorOf: () => null, mayDiscount: () => true };
+}
+
+describe('the slack of a search', () => {
+  test('falls from all to none with its patience', () => {
+    expect([0, 50, 100].map((vain) => slackLeft([vain, 100], [8, 8]))).toEqual([1, 0.25, 0]);
+  });
+
+  test('is used up with the work allowed, however much patience is left', () => {
+    expect([8, 4, 0].map((left) => slackLeft([0, 100], [left, 8]))).toEqual([1, 0.25, 0]);
+    expect(slackLeft([75, 100], [4, 8])).toBe(0.0625);
+  });
+
+  test('is at first four thousandths of what all nodes cost that are there', () => {
+    const slots = (['there', 'gone', 'there', 'absent'] as const).map((state, index) => ({
+      state,
+      price: 10 ** index,
+    }));
+    expect(slackOf({ slots: slots as unknown as ReadonlyArray<Slot> } as never)).toBeCloseTo(0.004 * 101, 9);
+  });
+});
+
+describe('a search', () => {
+  const WORK_PER_TRY = 500;
+
+  /** How many tries it makes with so much patience, and what it saves. What it looks at is less than one try costs. */
+  function tries(patience: number, pods: ReadonlyArray<ReturnType<typeof on>[number]>, work = 100_000) {
+    const machines = [machine('a', { cpu: 2 }), machine('z', { cpu: 2, conditions: [] })];
+    const arena = arenaOf({ machines, shapes: [pod, shape(spec('1500m', '1Gi'))], pods });
+    arena.work.left = work;
+    const trail = trailOf(arena);
+    improve(trail, meansFor(arena), { patience });
+    return { made: Math.floor((work - arena.work.left) / WORK_PER_TRY), saved: 0 - trail.costChange };
+  }
+  /** The pod of `a` finds no other place, or it finds one. */
+  const stuck = [...on('a', 1, 1), ...on('z', 1, 1)];
+  const free = [...on('a', 0, 1), ...on('z', 1, 1)];
+
+  test('is patient for three thousand tries, and in a large cluster for thirty per candidate', () => {
+    expect([1, 100, 101, 1000].map(patienceFor)).toEqual([3000, 3000, 3030, 30_000]);
+  });
+
+  test('ends when so many tries have found nothing', () => {
+    expect([0, 1, 2, 7].map((patience) => tries(patience, stuck))).toEqual(
+      [0, 1, 2, 7].map((made) => ({ made, saved: 0 })),
+    );
+  });
+
+  test('is as patient again each time it finds something', () => {
+    const found = [1, 2, 3, 4, 5, 6, 7, 8].map((patience) => tries(patience, free));
+    const first = found.findIndex(({ saved }) => saved > 0);
+    expect(first).toBeGreaterThanOrEqual(0);
+    // The try that finds it is the one numbered `first + 1`, whatever the patience.
+    expect(found.map(({ made, saved }) => [made, saved])).toEqual(
+      found.map((_, index) => (index < first ? [index + 1, 0] : [first + 1 + index + 1, 100_000])),
+    );
+  });
+
+  test('tries nothing without work, and ends where that is used up', () => {
+    expect([0, 1, WORK_PER_TRY + 100].map((work) => tries(7, stuck, work).made)).toEqual([0, 1, 2]);
+  });
+});
+
+describe('what a try looks at in a large cluster', () => {
+  const slots = Array.from({ length: 40 }, (_, index) => ({ index, takesPods: index % 4 > 0, moves: [] }));
+  const all = { slots } as never;
+
+  test('is some that are drawn of those that take pods, the same in sixteen tries', () => {
+    const sample = newSample(10);
+    const draw = drawFrom(1);
+    const seen = Array.from({ length: 33 }, () => {
+      drawSample(all, sample, draw);
+      return sample.slots;
+    });
+    const [first = [], ...others] = new Set(seen);
+    expect(seen.map((one) => seen.indexOf(one))).toEqual(seen.map((_, index) => index - (index % 16)));
+    expect([first, ...others].flat().filter(({ takesPods }) => !takesPods)).toEqual([]);
+    expect(first.length).toBeGreaterThan(5);
+    expect(first.length).toBeLessThanOrEqual(10);
+  });
+
+  test('are beside these the nodes that the try is about, and those that have their pods', () => {
+    const moved = (...targets: ReadonlyArray<number>) => ({ moves: targets.map((target) => ({ target })) }) as never;
+    const about: ReadonlyArray<Slot> = [moved(3, 5), moved(3, -1)];
+    const [third, fifth] = [slots[3], slots[5]];
+    const sample = newSample(39);
+    expect(slotsAbout(all, about, sample)).toEqual([...about, third, fifth, third]);
+    drawSample(all, sample, drawFrom(1));
+    expect(slotsAbout(all, about, sample)).toEqual([...sample.slots, ...about, third, fifth, third]);
+  });
+
+  test('are all in a small one', () => {
+    expect([39, 40].map((most) => slotsAbout(all, [], newSample(most)) === null)).toEqual([false, true]);
+  });
+});
+
+describe('nodes that go one by one', () => {
+  test('are counted, those that a cheaper one follows too', () => {
+    const arena = arenaOf({
+      machines: ['a', 'b', 'c'].map((name) => machine(name, { cpu: 8 })),
+      shapes: [pod],
+      pods: ['a', 'b', 'c'].flatMap((name) => on(name, 0, 1)),
+    });
+    const trail = trailOf(arena);
+    // One stays for the pods of the others.
+    expect([takeAllSingles(trail, meansFor(arena)), takeAllSingles(trail, meansFor(arena))]).toEqual([2, 0]);
+
+    const alone = arenaOf({ machines: [machine('a', { cpu: 8 })], shapes: [pod], pods: on('a', 0, 1) });
+    expect(takeAllSingles(trailOf(alone), meansFor(alone))).toBe(1);
+  });
+
+  describe('of spot', () => {
+    const cheap = [offering(zones[0], 'on-demand', 50_000), offering(zones[0], 'spot', 20_000)];
+    const many = Array.from({ length: 15 }, (_, index) => size(`Standard_D${20 + index}s_v5`, 2, 8, 100_000 + index));
+    const apart = {
+      topologyKey: 'karpenter.sh/capacity-type',
+      labelSelector: { matchLabels: { app: 'other' } },
+    };
+    const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [apart] };
+
+    /** What comes in place of one of 100,000, which pods of `app: other` are beside on another. */
+    function follower(spotToSpot: boolean, rules: object, requirements: ReadonlyArray<typeof onDemand> = []): unknown {
+      const arena = arenaOf({
+        machines: [
+          machine('a', { cpu: 8, capacityType: 'spot' }),
+          machine('b', { cpu: 4, capacityType: 'spot', conditions: [] }),
+        ],
+        types: [size('Standard_D2s_v5', 2, 8, 0, { offerings: cheap }), ...many, ...types.slice(1)],
+        shapes: [shape(spec('500m', '1Gi', rules)), shape(spec('4', '1Gi'), { app: 'other' })],
+        pods: [...on('a', 0, 1), ...on('b', 1, 1)],
+        nodePools: [disruptable('general', {}, { requirements })],
+      });
+      takeAllSingles(trailOf(arena), meansFor(arena, spotToSpot));
+      const fresh = arena.slots.find(({ state, node }) => state === 'there' && node === null);
+      return [slotOf(arena, 'a').state, fresh?.price];
+    }
+
+    test('are followed by spot where that is switched on, and else by none, as in Karpenter', () => {
+      expect([follower(true, {}), follower(false, {})]).toEqual([
+        ['gone', 20_000],
+        ['there', undefined],
+      ]);
+    });
+
+    test('are followed by what is cheaper on demand where nothing else may come', () => {
+      const replaced = ['gone', 50_000];
+      expect(follower(false, {}, [onDemand])).toEqual(replaced);
+      expect(follower(false, { affinity: { podAntiAffinity } })).toEqual(replaced);
+    });
+  });
+});
