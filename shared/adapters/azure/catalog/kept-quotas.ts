@@ -8,6 +8,7 @@ import {
   type KeptQuotas,
   type Quota,
   type QuotaRefusal,
+  isFull,
   isQuotaReached,
   quotasInUse,
   readQuotas,
@@ -19,8 +20,8 @@ export interface SharedQuotas {
   /** Reads them from Azure: the sweep does so every minute. */
   readonly refresh: Catalogs['refreshQuotas'];
   /**
-   * As they are known; as they are now where one of them has refused a size: a node that goes makes room, and what
-   * waits for that does not wait for the next sweep.
+   * As they are known; as they are now where one of them has refused a size, or one of the region is full: a node that
+   * goes makes room, and what waits for that does not wait for the next sweep.
    */
   readonly readFor: (refused: ReadonlyArray<QuotaRefusal>) => Promise<KeptQuotas>;
 }
@@ -45,7 +46,7 @@ interface StoredQuotas {
  */
 const STALE_MS = 100_000;
 
-/** While one of them refuses they are read for plans too: so often at most, and a plan waits for them so long. */
+/** While one of them has no room they are read for plans too: so often at most, and a plan waits for them so long. */
 const AGAIN_MS = 15_000;
 const PATIENCE_MS = 1_000;
 
@@ -68,7 +69,8 @@ export function sharedQuotas(parts: Parts): SharedQuotas {
     readFor: async (refused) => {
       const kept = await known.read();
       const isOld = now() >= Math.max(kept.atMs, askedMs) + AGAIN_MS;
-      if (!isOld || !refused.some((one) => isQuotaReached(one, now()))) return kept;
+      const mayHaveRoom = isFull(kept) || refused.some((one) => isQuotaReached(one, now()));
+      if (!isOld || !mayHaveRoom) return kept;
       // What comes later the next plan has.
       await Promise.race([refresh(), sleep(PATIENCE_MS, null, { ref: false })]);
       return known.read();

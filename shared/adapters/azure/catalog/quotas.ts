@@ -83,6 +83,12 @@ export function isQuotaReached({ reason, atMs }: Pick<QuotaRefusal, 'reason' | '
   return QUOTA_REACHED.has(reason) && atMs !== undefined && listedMs >= atMs + LISTED_AFTER_MS;
 }
 
+/** Is a quota of all VMs of a kind in use, and has no room? One that allows nothing from the first is none. */
+export function isFull({ rows }: Pick<KeptQuotas, 'rows'>): boolean {
+  const ofRegion = ['cores', 'lowprioritycores'].map((name) => rows.get(name));
+  return ofRegion.some((quota) => quota !== undefined && quota.used > 0 && quota.used >= quota.limit);
+}
+
 /** What a refusal says of the size that it is about. */
 export interface QuotaRefusal {
   readonly reason: string;

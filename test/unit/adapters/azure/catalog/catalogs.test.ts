@@ -459,7 +459,7 @@ describe('quotas', () => {
     async function full() {
       const { state, instance } = openRegion();
       const catalogs = instance();
-      state.quotas = [quota('standardDSv5Family', 100), quota('cores', 100)];
+      state.quotas = [quota('standardDSv5Family', 100), quota('cores', 50)];
       await catalogs.refreshQuotas();
       const refusal = refused({ scope: 'family', reason: 'SubscriptionQuotaReached' });
       await catalogs.refuse([{ ...refusal, untilMs: state.nowMs + HOUR }]);
@@ -474,6 +474,23 @@ describe('quotas', () => {
       expect([(await available(catalogs)).length, readings(state)]).toEqual([0, 0]);
       state.nowMs += 1;
       expect([(await available(catalogs)).length, readings(state)]).toEqual([2, 1]);
+    });
+
+    test.each([
+      ['lowprioritycores', 16, 0, 1],
+      ['cores', 100, 100, 1],
+      ['cores', 99, 100, 0],
+      ['cores', 0, 0, 0],
+      ['standardDSv5Family', 100, 100, 0],
+    ])('are read again where %s has %d in use of %d: %d time', async (name, currentValue, limit, times) => {
+      const { state, instance } = openRegion();
+      const catalogs = instance();
+      state.quotas = [{ name: { value: name }, currentValue, limit }];
+      await catalogs.refreshQuotas();
+      state.asked.length = 0;
+      state.nowMs += 15_000;
+      await available(catalogs);
+      expect(readings(state)).toBe(times);
     });
 
     test('are read every fifteen seconds at most, whether they can be read or not', async () => {
