@@ -7,7 +7,7 @@ import { annotation, container } from '../../shared/contract/names.ts';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
 import { isFinished, type KubernetesObject, type Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import type { PriceOf } from '../../sandbox/start/view/price-list.ts';
-import { readAzureNames } from '../e2e/kit/azure-names.ts';
+import { readAzureNames, readVmsWithLocalDisk } from '../e2e/kit/azure-names.ts';
 import type { World } from '../e2e/kit/world.ts';
 import type { Observed } from './observe.ts';
 
@@ -55,16 +55,18 @@ export async function readCounts(world: World, observed: Observed): Promise<Coun
   const vms = world.sandbox.azure.vms().map(({ name }) => name);
   const owner = (disk: string): string => vms.find((vm) => disk.startsWith(`${vm}_`)) ?? disk;
   const active = [...observed.pods.values()].filter(({ canRun, goneMs }) => canRun && goneMs === null);
-  const [interfaces, disks] = await Promise.all([
+  const [interfaces, managed, local] = await Promise.all([
     readAzureNames(world, 'networkInterfaces'),
     readAzureNames(world, 'disks'),
+    readVmsWithLocalDisk(world),
   ]);
+  const disks = [...managed.map(owner), ...local];
   return {
     claims: [...observed.claims.values()].filter(({ goneMs }) => goneMs === null).map(({ name }) => name),
     nodes: [...observed.nodes].filter(([, { goneMs }]) => goneMs === null).map(([name]) => bare(name)),
     vms: vms.map(bare),
     interfaces: interfaces.map(bare),
-    disks: disks.map((disk) => bare(owner(disk))),
+    disks: disks.map(bare),
     waiting: active.filter(({ isRunning, isFinished: ended }) => !isRunning && !ended).map(({ name }) => name),
     running: active.filter(({ isRunning }) => isRunning).length,
   };
