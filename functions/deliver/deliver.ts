@@ -19,6 +19,12 @@ const RETRY_MAX_MS = 60_000;
 /** 1 s doubled this often is a minute. */
 const DOUBLINGS_MAX = 6;
 
+/**
+ * A hint about pods says that somebody should look, and the sweep looks every minute: after so many tries, which take
+ * five minutes, it is left to that, or it would be tried for as long as what keeps it from working lasts.
+ */
+const PODS_TRIES_MAX = 10;
+
 /** Those that lose a race together would meet again. */
 const SPREAD = 0.25;
 const SPREAD_MAX_MS = 1_000;
@@ -59,6 +65,10 @@ export async function failed(
 /** When even this cannot be sent, the throw leaves the message with the queue. */
 async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, error: RetryableError): Promise<void> {
   const tried = hint.attempt ?? 0;
+  if (hint.kind === 'pods' && tried >= PODS_TRIES_MAX) {
+    logTo(context)('left-to-sweep', { kind: hint.kind, tried, error: render(error) });
+    return;
+  }
   const own = `retry/${context.functionName}/${context.invocationId}`;
   const notice = hint.kind === 'signal' ? noticeKey(context, hint) : null;
   const pauseMs = pauseAfter(error, tried, shareOf(notice ?? own));

@@ -36,6 +36,8 @@ import { nodesWithoutOrder } from './without-order.ts';
 
 const CLUSTER = 'sim';
 const START_MS = Date.UTC(2026, 0, 1);
+/** A claim whose node has not joined by then is given up. */
+const JOINING_MS = 15 * 60_000;
 const MINUTE = 60_000;
 
 /** More than any pool here leaves a node unused, and a look of the disruption after it. */
@@ -231,7 +233,7 @@ export class Simulation {
   }
 
   /**
-   * The same, and no storm, nothing that Azure has refused, and no time that a canary is given, has ended in the last
+   * The same, and no storm, nothing that Azure has refused, and no time that a node is given, has ended in the last
    * minute or ends within the next two: that would be news.
    */
   async runUntilQuiet(minutes: number): Promise<boolean> {
@@ -239,20 +241,28 @@ export class Simulation {
       // One after the other.
       if (!(await this.runUntilSettled(minutes))) return false;
       const [fromMs, toMs] = [this.timeline.now() - MINUTE, this.timeline.now() + 2 * MINUTE];
-      const ends = [...this.#refusals, ...this.storms.memory.storms, ...this.#bakes()].map(({ untilMs }) => untilMs);
+      const ends = [...this.#refusals, ...this.storms.memory.storms, ...this.#givenTime()].map(
+        ({ untilMs }) => untilMs,
+      );
       if (!ends.some((untilMs) => untilMs > fromMs && untilMs <= toMs)) return true;
       await this.#run(2 * MINUTE);
     }
     return true;
   }
 
-  /** Until when nodes are given time to show what they are worth, before others of their pool are replaced. */
-  #bakes(): ReadonlyArray<{ readonly untilMs: number }> {
-    return this.server.list('nodeclaims').flatMap(({ metadata, status }) => {
+  /**
+   * Until when nodes are given time: to show what they are worth, before others of their pool are replaced; and to join,
+   * for whoever may not say that they have.
+   */
+  #givenTime(): ReadonlyArray<{ readonly untilMs: number }> {
+    return this.server.list('nodeclaims').map(({ metadata, status }) => {
       const pool = this.server.get('nodepools', metadata.labels?.['karpenter.sh/nodepool'] ?? '');
       const conditions = (status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
-      const sinceMs = Date.parse(conditions.find(({ type }) => type === 'Initialized')?.['lastTransitionTime'] ?? '');
-      return pool === null || Number.isNaN(sinceMs) ? [] : [{ untilMs: sinceMs + (bakeMsOf(pool.metadata) ?? 0) }];
+      const joined = conditions.find(({ type, status: said }) => type === 'Initialized' && said === 'True');
+      const bornMs = Date.parse(metadata.creationTimestamp ?? '');
+      if (joined === undefined) return { untilMs: bornMs + JOINING_MS };
+      const bakeMs = pool === null ? 0 : (bakeMsOf(pool.metadata) ?? 0);
+      return { untilMs: Date.parse(joined['lastTransitionTime'] ?? '') + bakeMs };
     });
   }
 

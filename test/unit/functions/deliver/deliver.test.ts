@@ -87,6 +87,14 @@ describe('a message', () => {
     expect([poisoned, errors]).toEqual([[], []]);
   });
 
+  test('about pods that fails for five minutes is left to the sweep', async () => {
+    const { deliver, sent, poisoned } = worker();
+    await deliver(failing(new RetryableError('busy')), { ...hint, attempt: 9 });
+    expect(sent.map(({ hint: { attempt } }) => attempt)).toEqual([10]);
+    await deliver(failing(new RetryableError('busy')), { ...hint, attempt: 10 });
+    expect([sent.length, poisoned]).toEqual([1, []]);
+  });
+
   test('that lost a race, or was told when to come again, raises nothing that faults wait for', async () => {
     const { deliver, sent } = worker();
     await deliver(failing(new RetryableError('another came first', { retryAfterMs: 200 })), { ...hint, attempt: 3 });
