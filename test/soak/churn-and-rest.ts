@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { azureDefaults } from '../../sandbox/azure/state/options.ts';
 import { readSizes } from '../../sandbox/azure/catalog/sizes.ts';
@@ -54,6 +55,8 @@ const COST_RATIO_MAX = 1.5;
 const FUNCTIONS_HOST = 'functions host';
 /** Often enough to see growth in ten minutes, and seldom enough that what is resident is what it would be without. */
 const LIVE_EVERY_MS = 240_000;
+/** A process is asked only after so many looks. */
+const SETTLED_LOOKS = 5;
 const root = resolve(import.meta.dirname, '../..');
 
 /** Runs a soak: the product on a control plane, churn, rest. `say` is told what happens as it happens. */
@@ -190,6 +193,7 @@ async function rest(run: Run): Promise<{ readonly atRest: Report['atRest']; read
 
 function askForCosts({ stage, options }: Run): Promise<PlannedCosts> {
   const file = resolve(options.report).replace(/(\.json)?$/, '.cluster.json');
+  mkdirSync(dirname(file), { recursive: true });
   return plannedCosts(stage.world, { root, file, priceOf: readPrices(root, azureDefaults.region) });
 }
 
@@ -249,13 +253,22 @@ async function takeSamples({ stage, seen }: Run): Promise<void> {
     own.push({ atMs: stage.nowMs(), ...use });
     seen.samples.set(part, own);
   }
-  if (stage.nowMs() < seen.liveAtMs + LIVE_EVERY_MS) return;
+  if (stage.nowMs() < seen.liveAtMs + LIVE_EVERY_MS || !uses.has(FUNCTIONS_HOST)) return;
+  const own = seen.samples.get(FUNCTIONS_HOST) ?? [];
+  // One that has just begun would end by the signal that it is asked with.
+  if (!isOneLife(own.slice(-SETTLED_LOOKS))) return;
   seen.liveAtMs = stage.nowMs();
   const [pid] = pidsOf(FUNCTIONS_HOST);
   const liveMb = pid === undefined ? null : await liveMemoryMb(pid);
-  const own = seen.samples.get(FUNCTIONS_HOST) ?? [];
   const last = own.pop();
   if (last !== undefined) own.push(liveMb === null ? last : { ...last, liveMb });
+}
+
+/** Are these of one process, which has used more CPU at each? */
+function isOneLife(samples: ReadonlyArray<Sample>): boolean {
+  return (
+    samples.length === SETTLED_LOOKS && samples.every(({ cpuS }, index) => cpuS >= (samples[index - 1]?.cpuS ?? 0))
+  );
 }
 
 async function toLook(run: Run): Promise<Look> {

@@ -52,12 +52,8 @@ export async function planReplacements(
   if (candidates.length < step.remove.length) return { kind: 'refused', why: 'a node of the plan has no claim' };
   const short = candidates.map(poolOf).find((pool) => lackingIn(beginning).has(pool));
   if (short !== undefined) return { kind: 'refused', why: `NodePool ${short} is about to get nodes that it lacks` };
-  const input = withoutFollowers(
-    ports,
-    gathered,
-    inputWithout(gathered, candidates, beginning, instant(ports.now())),
-    beginning,
-  );
+  const without = inputWithout(gathered, candidates, beginning, instant(ports.now()));
+  const input = withoutFollowers(ports, gathered, without, { beginning, candidates });
   const made = makePlan(ports, gathered, input);
   await tellRefused(ports, made);
   const bought = boughtFor(made, beginning);
@@ -122,14 +118,16 @@ function withoutFollowers(
   ports: Ports,
   gathered: Gathered,
   input: ProvisioningInput,
-  beginning: Beginning,
+  { beginning, candidates }: { readonly beginning: Beginning; readonly candidates: ReadonlyArray<Candidate> },
 ): ProvisioningInput {
   const { step, before } = beginning;
-  const removed = new Set(step.remove);
-  const waiting = before.nominations.flatMap(({ target, pods }) => (removed.has(target.name) ? pods : []));
+  const pools = new Map(candidates.map((candidate) => [candidate.node.metadata.name, poolOf(candidate)]));
   const followers = successorsIn(beginning).flatMap((successor) => {
     const moves = step.moves.flatMap(({ uid, to }) => (to.name === successor.name ? uid : []));
-    const uids = new Set([...moves, ...waiting.map(({ uid }) => uid)]);
+    const waiting = before.nominations.flatMap(({ target, pods }) =>
+      pools.get(target.name) === successor.nodePool ? pods.map(({ uid }) => uid) : [],
+    );
+    const uids = new Set([...moves, ...waiting]);
     const isWithOthers = waiting.length > 0 && haveRoomBeside(ports, gathered, input, { successor, uids });
     return isWithOthers ? [...uids] : moves;
   });

@@ -21,9 +21,9 @@ export function haveRoomBeside(
   const nodePools = cluster.nodePools.flatMap((pool) =>
     pool.metadata.name === successor.nodePool ? onlyAs(pool, successor) : [],
   );
-  const pods = cluster.pods.filter(({ uid, nodeName }) => nodeName !== null || uids.has(uid));
-  const { plan } = makePlan(ports, gathered, { ...input, cluster: { ...cluster, nodePools, pods } });
-  return plan.left.length === 0 && plan.claims.length <= 1;
+  const { plan } = makePlan(ports, gathered, { ...input, cluster: { ...cluster, nodePools } });
+  // Others that wait have their room elsewhere, which is none for these.
+  return plan.left.every(({ pod }) => !uids.has(pod.uid)) && plan.claims.length <= 1;
 }
 
 /** A pool like any other, whose nodes can be this one only. */

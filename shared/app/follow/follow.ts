@@ -13,7 +13,7 @@ import { alone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 import { isSameId } from '../facts/same-id.ts';
 import { tellDenied } from '../tell/tell-denied.ts';
-import { type Draft, commit, draftOf } from '../claims/draft.ts';
+import { type Draft, commit, draftOf, noted } from '../claims/draft.ts';
 import { EPHEMERAL_TAINTS, initialize } from './join/initialize.ts';
 import { launch } from './launch/launch.ts';
 import { noteUnavailable } from './launch/note-unavailable.ts';
@@ -31,6 +31,7 @@ import {
 } from '../claims/node-claim.ts';
 import { timelyClaim } from '../claims/timely-claim.ts';
 import type { FollowOutcome } from '../ports/follow-outcome.ts';
+import { lastPodEvent, podEventFields } from './judge/consolidatable.ts';
 import { noteDisruptable } from './judge/disruptable.ts';
 import { followNodeClass } from './definitions/node-class.ts';
 import { followNodePool } from './definitions/node-pool.ts';
@@ -227,7 +228,7 @@ async function followRegistered(
     return fail(ports, draft.claim, 'InitializationTimeout', 'its node has not become ready within 15 minutes');
   }
   if (!isDedicated(node)) return useNode(ports, draft, node, podEventMs);
-  const opened = await openNode(ports, draft.claim, node);
+  const opened = await openNode(ports, draft.claim, node, podEventMs);
   if (opened.kind === 'opened') return useNode(ports, draft, opened.node, podEventMs);
   return keepNode(ports, draft, node, { podEventMs, waits: opened });
 }
@@ -252,10 +253,19 @@ async function keepNode(ports: Ports, draft: Draft, node: Node, { podEventMs, wa
   const isUsed = await isForMovers(ports, draft.claim);
   const isDone = isUsed && isTrue(draft.claim.status?.conditions, 'Initialized');
   const seen = isUsed ? withoutDedication(node) : node;
-  const told = isDone ? draft : (await initialize(ports, draft, seen, podEventMs)).draft;
+  const told = isDone
+    ? withPodEvent(ports, draft, podEventMs)
+    : (await initialize(ports, draft, seen, podEventMs)).draft;
   const claim = await commit(ports, told);
   const { reason } = conditionOf(claim.status?.conditions, 'Initialized') ?? {};
   return isUsed && reason === EPHEMERAL_TAINTS ? soonAgain(ports, claim, waits) : waits;
+}
+
+/** When a pod came is noted while its node is kept, too: who tells it tells it once. */
+function withPodEvent(ports: Ports, draft: Draft, podEventMs: number | null): Draft {
+  if (podEventMs === null) return draft;
+  const fields = podEventFields(lastPodEvent(draft.claim, podEventMs, ports.now()));
+  return noted(ports, draft, { conditions: [], fields });
 }
 
 /** What a node waits for that is kept. */

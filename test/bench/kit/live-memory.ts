@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const INSPECT_PORT = 9229;
 const OPEN_TRIES = 20;
 const OPEN_PAUSE_MS = 100;
+/** Whoever has the port may never answer. */
+const ASK_MS = 500;
 const MEASURE =
   '(() => { const { heapUsed, external } = process.memoryUsage(); return (heapUsed + external) / 1e6; })()';
 
@@ -36,7 +38,9 @@ async function openInspector(pid: number, port: number): Promise<string | null> 
   process.kill(pid, 'SIGUSR1');
   for (let tried = 0; tried < OPEN_TRIES; tried++) {
     await sleep(OPEN_PAUSE_MS);
-    const answer = await fetch(`http://127.0.0.1:${port}/json`).catch(() => null);
+    const answer = await fetch(`http://127.0.0.1:${port}/json`, { signal: AbortSignal.timeout(ASK_MS) }).catch(
+      () => null,
+    );
     if (answer === null) continue;
     const [first] = (await answer.json()) as ReadonlyArray<{ readonly webSocketDebuggerUrl?: string }>;
     return first?.webSocketDebuggerUrl ?? null;

@@ -251,8 +251,8 @@ export class Simulation {
   }
 
   /**
-   * Until when nodes are given time: to show what they are worth, before others of their pool are replaced; and to join,
-   * for whoever may not say that they have.
+   * Until when nodes are given time: to show what they are worth, before others of their pool are replaced; and to
+   * join, for whoever may not say that they have.
    */
   #givenTime(): ReadonlyArray<{ readonly untilMs: number }> {
     return this.server.list('nodeclaims').map(({ metadata, status }) => {

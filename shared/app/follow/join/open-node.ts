@@ -31,8 +31,8 @@ const DEDICATED_MS = 30_000;
 const MOVING_MS = 3 * 60_000;
 
 /**
- * ... and while its pods leave the node that drains: where none has come for so long a budget of pods holds the others
- * up, and nobody knows for how long.
+ * ... and while pods leave the node that drains: where none has come for so long something holds the others up, such as
+ * a budget of pods, and nobody knows for how long.
  */
 const HELD_UP_MS = 60_000;
 
@@ -78,12 +78,17 @@ export interface Opened {
  * Lets everybody onto a dedicated node once its planned pods have come, or found room elsewhere, or have had their
  * time. When nothing else is missing, the same write marks it as initialized.
  */
-export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Opened> {
+export async function openNode(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  podEventMs: number | null = null,
+): Promise<FollowOutcome | Opened> {
   const dedication = await dedicationOf(ports, claim);
   const waiting = await letMissingIn(ports, claim, node.metadata.name, dedication);
   const late = ports.now() >= endOfDedication(claim, node);
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
-  const moving = await awaitMovers(ports, claim, node);
+  const moving = await awaitMovers(ports, claim, node, podEventMs);
   if (moving !== null) return moving;
   const isShut = isTrue(claim.status?.conditions, WRITE_DENIED);
   if (!isShut) await nominate(ports, node.metadata.name, waiting);
@@ -117,7 +122,12 @@ function openToAll(ports: Ports, node: Node, isUsable: boolean): Promise<Node | 
 }
 
 /** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
-async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
+async function awaitMovers(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  podEventMs: number | null,
+): Promise<FollowOutcome | null> {
   const sinceMs = transitionMs(claim, 'Registered');
   const decision = await decisionOf(ports, claim);
   const endMs = sinceMs + (decision?.crowds === undefined ? MOVING_MS : HELD_BACK_MS);
@@ -125,7 +135,7 @@ async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<
   const all = moversOf(decision, claim.metadata.name);
   const snapshot = all.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
-  const cameMs = Math.max(sinceMs, lastPodEvent(claim, null, ports.now()) ?? 0);
+  const cameMs = Math.max(sinceMs, lastPodEvent(claim, podEventMs, ports.now()) ?? 0);
   const isPatient = decision?.crowds !== undefined || ports.now() < cameMs + HELD_UP_MS;
   const movers = isPatient ? all : withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS);
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));

@@ -19,12 +19,20 @@ import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import { parseTimestamp } from '../../quantity/utc-time.ts';
 import type { JudgedNode, Verdict } from './judged-node.ts';
 
-/** Judges every node, by name. Whether budgets of pools leave room is not asked here. */
-export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<JudgedNode> {
+/**
+ * Judges every node, by name. Whether budgets of pools leave room is not asked here. `begunAs`: why they have begun to
+ * go; null before. From then on a node goes as one too many only where it has begun so: with its own replacement there
+ * a node that is replaced is one too many of a pool with a fixed number, and that asks no budget.
+ */
+export function judgeNodes(
+  input: DisruptionInput,
+  now: Instant,
+  begunAs: string | null = null,
+): ReadonlyArray<JudgedNode> {
   const { cluster } = input.provisioning;
   const podsOn = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
   const pools = new Map(cluster.nodePools.map((pool) => [pool.metadata.name, pool]));
-  const rules = rulesOf(input, now);
+  const rules = rulesOf(input, now, begunAs);
   const priceOf = nodePrices(input.provisioning.catalog, input.provisioning.evictionCostMs);
   const judged = machinesOf(cluster).flatMap((machine): ReadonlyArray<JudgedNode> => {
     const { node, claim } = machine;
@@ -59,18 +67,20 @@ interface Rules {
   readonly input: DisruptionInput;
   readonly now: Instant;
   readonly unhealthy: ReturnType<typeof repairJudge>;
+  readonly begunAs: string | null;
   /** Names of claims that a static pool has too many. */
   readonly surplus: ReadonlySet<string>;
   /** What keeps the pods of a node where they are; null for nothing. */
   readonly podBlock: (facts: Facts) => KeptReason | null;
 }
 
-function rulesOf(input: DisruptionInput, now: Instant): Rules {
+function rulesOf(input: DisruptionInput, now: Instant, begunAs: string | null): Rules {
   const { cluster, policy } = input.provisioning;
   const budgetCheck = podBudgetCheck(cluster);
   return {
     input,
     now,
+    begunAs,
     unhealthy: repairJudge(input, now),
     surplus: new Set(policy.gates.staticCapacity ? surplusClaims(cluster) : []),
     podBlock: ({ pods }) => blockByPods(cluster, pods, now, budgetCheck),
@@ -124,8 +134,11 @@ function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: strin
  * for that: nothing comes in its place.
  */
 function judgeObliged(rules: Rules, facts: Facts, claim: NodeClaim, forced: Forced | null): Verdict | null {
-  const surplus = isInUse(facts) && rules.surplus.has(claim.metadata.name) ? judgeSurplus(rules, facts) : null;
-  return surplus?.kind !== 'must' && forced !== null ? judgeForced(rules, facts, claim, forced) : surplus;
+  const { begunAs } = rules;
+  const isAsked = begunAs === null || begunAs === 'StaticSurplus';
+  const surplus = isAsked ? judgeSurplus(rules, facts, claim) : null;
+  if (surplus?.kind === 'must' || (surplus !== null && begunAs !== null) || forced === null) return surplus;
+  return judgeForced(rules, facts, claim, forced);
 }
 
 /** Of a node that has drifted people and pods are asked whether it may go; of one that has expired nobody. */
@@ -137,8 +150,9 @@ function judgeForced({ podBlock }: Rules, facts: Facts, { spec }: NodeClaim, for
   return block === null ? forced : stays(block);
 }
 
-/** Of a node that is one too many people and pods are asked whether it may go. */
-function judgeSurplus({ podBlock }: Rules, facts: Facts): Verdict {
+/** Of a node that is one too many people and pods are asked whether it may go; null of another. */
+function judgeSurplus({ podBlock, surplus }: Rules, facts: Facts, claim: NodeClaim): Verdict | null {
+  if (!isInUse(facts) || !surplus.has(claim.metadata.name)) return null;
   const block = blockByOperator(facts) ?? podBlock(facts);
   return block === null ? mustGo('StaticSurplus', 0) : stays(block);
 }

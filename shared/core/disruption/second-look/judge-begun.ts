@@ -210,7 +210,8 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened, one) };
   const given = { ...input, provisioning: { ...provisioning, cluster } };
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
-  const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
+  const begunAs = one.candidates.map(({ claim }) => reasonOf(claim))[0] ?? null;
+  const nodes = judgeNodes(given, now, begunAs).filter(({ name }) => names.has(name));
   const held = whyHeld(one, nodes, look);
   if (held !== null) {
     const { why, because, isPassing } = held;

@@ -242,8 +242,13 @@ describe('what follows in a pool with a fixed number of nodes', () => {
   });
 
   describe('while a pod that leaves another node has its only home on the one that goes', () => {
-    async function awaited(podCpu: string) {
-      const { asked, addReady, addRunning, server } = await fixed();
+    async function awaited(
+      podCpu: string,
+      arrange: (cluster: Awaited<ReturnType<typeof fixed>>) => void = () => undefined,
+    ) {
+      const cluster = await fixed();
+      const { asked, addReady, addRunning, server } = cluster;
+      arrange(cluster);
       addReady('stuck');
       const kept = addRunning('kept', 'stuck', cpu(podCpu));
       server.delete('nodeclaims', 'stuck');
@@ -253,6 +258,31 @@ describe('what follows in a pool with a fixed number of nodes', () => {
 
     test('has room for it too', async () => {
       expect(await awaited('1')).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+    });
+
+    test('keeps the node where it needs another zone than that of the next node', async () => {
+      const kept = await awaited('1', ({ server, outside }) => {
+        const { onRequest } = outside;
+        outside.onRequest = (request) => {
+          onRequest(request);
+          const zone = { nodeSelector: { 'topology.kubernetes.io/zone': 'westeurope-2' } };
+          if (server.get('pods', 'default/kept') !== null)
+            server.patch('pods', 'default/kept', { spec: zone }, 'object');
+        };
+      });
+      expect(kept).toEqual(refused('1 pods would have no place, default/kept among them'));
+    });
+
+    test('keeps the node where the room elsewhere is that of another pod that waits', async () => {
+      const kept = await awaited('1600m', ({ addPool, addReady, server }) => {
+        addPool('free');
+        server.patch('nodepools', 'free', { spec: { limits: { nodes: '1' } } }, 'object');
+        addReady('open', 2, {}, 'free');
+        server.create('pods', { metadata: { name: 'first', namespace: 'default' }, ...cpu('2') });
+        const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+        server.patch('pods', 'default/first', { status: { phase: 'Pending', conditions: [unschedulable] } }, 'status');
+      });
+      expect(kept).toEqual(refused('1 pods would have no place, default/kept among them'));
     });
 
     test('keeps the node where it has no room for it beside the pods that come along', async () => {

@@ -135,7 +135,7 @@ describe('a node that is to take the pods of one that goes', () => {
     server.remove('pods', 'default/a');
     addWaiting('a2', owned('shop'));
     bind('a2');
-    server.patch('nodeclaims', claim, { status: { lastPodEventTime: new Date(clock.now()).toISOString() } }, 'status');
+    await follow(ports, { kind: 'NodeClaim', name: claim, podEventMs: clock.now() });
     clock.advance(59_000);
     await look();
     expect(isKept()).toBe(true);

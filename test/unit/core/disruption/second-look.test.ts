@@ -607,4 +607,35 @@ describe('nodes that were begun together', () => {
     expect(judged(wanting(1))).toMatchObject({ kind: 'remove' });
     expect(judged(wanting(3))).toMatchObject({ kind: 'take-back', why: 'it is no longer StaticSurplus' });
   });
+
+  test('as one too many, and old by now, stay for what keeps such a node, not for their age', () => {
+    const parts = { claimSpec: { expireAfter: '1h' }, annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+    const { node, claim } = marked('b', 'StaticSurplus', parts);
+    const aged = { ...claim, metadata: { ...claim.metadata, creationTimestamp: at(NOW - 7_200_000) } };
+    const input = disruptionInput({
+      machines: [machine('a', { cpu: 8 }), { node, claim: aged }],
+      shapes,
+      pods: on('a', 0, 2),
+      nodePools: [{ ...disruptable(), spec: { ...disruptable().spec, replicas: 1 } }],
+    });
+    expect(judged(input)).toMatchObject({ kind: 'take-back', why: expect.stringContaining('do-not-disrupt') });
+  });
+
+  test('as drifted ask budgets and pauses, though with their replacement there they are one too many', () => {
+    const drifted = {
+      conditions: [CONSOLIDATABLE, { type: 'Drifted', status: 'True', lastTransitionTime: at(SINCE) }],
+    };
+    const input = disruptionInput({
+      machines: [marked('b', 'Drifted', drifted), machine('r')],
+      shapes,
+      pods: [],
+      nodePools: [
+        {
+          ...disruptable('general', { budgets: [{ nodes: '0' }] }),
+          spec: { ...disruptable('general', { budgets: [{ nodes: '0' }] }).spec, replicas: 1 },
+        },
+      ],
+    });
+    expect(judged(input)).toMatchObject({ kind: 'wait', for: expect.stringContaining('budgets of NodePool general') });
+  });
 });

@@ -85,6 +85,15 @@ describe('a node must go', () => {
     ]);
     const drifted = machine('a', { conditions: [condition('Drifted')] });
     expect(verdict(drifted, fixed(0))).toEqual(['StaticSurplus', 0]);
+    const { node, claim } = aged;
+    const unused = {
+      claim,
+      node: {
+        ...node,
+        metadata: { ...node.metadata, labels: { ...node.metadata.labels, 'karpenter.sh/initialized': '' } },
+      },
+    };
+    expect(verdict(unused, fixed(0)), 'nor where it is not in use').toEqual(['Expired', NOW - HOUR]);
     const closed = {
       policy: { gates: { nodeOverlay: true, staticCapacity: false, capacityBuffer: true, reservedCapacity: true } },
     };
