@@ -1,4 +1,5 @@
-import type { Arena, Slot } from './arena.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
+import { factsOf, type Arena, type Slot } from './arena.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import { drawFrom, type Draw } from '../../quantity/draw.ts';
 import { cheapestOffering, type PoolOffering } from './pool-offerings.ts';
@@ -14,7 +15,7 @@ import {
   type Means,
   type Within,
 } from './take-away.ts';
-import { ownPods } from './own-pods.ts';
+import { addNeed, ownPods } from './own-pods.ts';
 import { bring, close, isTaken, take, undoTo, type Trail } from './trail.ts';
 
 /** Nodes that one try brings back at most, and those that it tries beside them. */
@@ -34,10 +35,15 @@ export function patienceFor(candidates: number): number {
   return Math.max(LEAST_TRIES, TRIES_PER_CANDIDATE * candidates);
 }
 
+/** Two new nodes at once are one kind of change of several: so much less patience finds them. */
+const PAIRS_SHARE = 3;
+
 /** How far a search goes: tries in vain, and slots that one try sees. */
 interface Reach {
   readonly patience?: number;
   readonly sampleSize?: number;
+  /** Do two new nodes come in the place of some? Else one does. */
+  readonly inPairs?: boolean;
 }
 
 /**
@@ -45,14 +51,18 @@ interface Reach {
  * place, and keeps what is cheaper. Ends with the work that the arena has left, or when nothing has been found for
  * long.
  */
-export function improve(trail: Trail, means: Means, { patience: most, sampleSize = SAMPLE_SIZE }: Reach = {}): void {
+export function improve(
+  trail: Trail,
+  means: Means,
+  { patience: most, sampleSize = SAMPLE_SIZE, inPairs = false }: Reach = {},
+): void {
   const { arena } = trail;
   const candidates = arena.slots.filter(({ isCandidate, node }) => isCandidate && node?.verdict.kind === 'may');
   // Stryker disable next-line ConditionalExpression: a shortcut, without candidates all tries are in vain
   if (candidates.length === 0) return;
   const draw = drawFrom(candidates.length);
   const sample = newSample(sampleSize);
-  const patience = most ?? patienceFor(candidates.length);
+  const patience = most ?? patienceFor(candidates.length) / (inPairs ? PAIRS_SHARE : 1);
   const slackAtFirst = slackOf(arena);
   const allowed = arena.work.left;
   let best = { length: trail.done.length, costChange: trail.costChange };
@@ -61,7 +71,7 @@ export function improve(trail: Trail, means: Means, { patience: most, sampleSize
     const slack = slackAtFirst * slackLeft([vain, patience], [arena.work.left, allowed]) * draw.share();
     const noise = draw.below(2) === 0 ? draw : null;
     arena.work.left -= WORK_PER_TRY;
-    const isLawful = tryOnce(trail, { candidates, means, draw, noise, sample });
+    const isLawful = tryOnce(trail, { candidates, means, draw, noise, sample, inPairs });
     if (!isLawful || trail.costChange > best.costChange + slack) undoTo(trail, start);
     else if (trail.costChange < best.costChange - LEAST_GAIN) {
       best = { length: trail.done.length, costChange: trail.costChange };
@@ -120,10 +130,11 @@ interface Tries {
   readonly draw: Draw;
   readonly noise: Draw | null;
   readonly sample: Sample;
+  readonly inPairs: boolean;
 }
 
 /** False: what it has done must not be. */
-function tryOnce(trail: Trail, { candidates, means, draw, noise, sample }: Tries): boolean {
+function tryOnce(trail: Trail, { candidates, means, draw, noise, sample, inPairs }: Tries): boolean {
   const { arena } = trail;
   drawSample(arena, sample, draw);
   const center = candidates[draw.below(candidates.length)];
@@ -134,9 +145,10 @@ function tryOnce(trail: Trail, { candidates, means, draw, noise, sample }: Tries
   const emptied = bringAll(trail, brought);
   const tried = [...new Set([...brought, ...(mayGo(center) ? [center] : []), ...besides])];
   const order = noisy(tried, draw);
-  if (draw.below(2) === 0) replaceSome(trail, order, { means, draw, within });
+  if (draw.below(2) === 0) replaceSome(trail, order, { means, draw, within, inPairs });
   takeAwaySimply(trail, order, within);
-  for (const slot of order) if (mayGo(slot) && draw.below(3) === 0) replaceSome(trail, [slot], { means, draw, within });
+  for (const slot of order)
+    if (mayGo(slot) && draw.below(3) === 0) replaceSome(trail, [slot], { means, draw, within, inPairs });
   for (const slot of emptied) settleNew(trail, slot, means);
   return [...emptied].every((slot) => slot.state !== 'there' || isFair(arena, slot, means));
 }
@@ -223,15 +235,32 @@ interface Replacing {
   readonly means: Means;
   readonly draw: Draw;
   readonly within: Within;
+  readonly inPairs: boolean;
 }
 
-function replaceSome(trail: Trail, order: ReadonlyArray<Slot>, { means, draw, within }: Replacing): void {
+function replaceSome(trail: Trail, order: ReadonlyArray<Slot>, { means, draw, within, inPairs }: Replacing): void {
   const free = order.filter(mayGo);
   // Stryker disable next-line ConditionalExpression: a shortcut, none cost nothing, and no offering costs less
   if (free.length === 0) return;
   const group = free.slice(0, 1 + draw.below(free.length));
   const offering = offeringFor(trail, group, means, draw);
-  if (offering !== null) replace(trail, group, offering, means, within);
+  if (offering === null) return;
+  const beside = inPairs ? offeringForOne(trail, group, means, draw) : null;
+  const both = beside === null ? [offering] : draw.below(2) === 0 ? [beside, offering] : [offering, beside];
+  replace(trail, group, both, means, within);
+}
+
+/** A new node for some pods of one of them that are alike: others may need what is dearer. */
+function offeringForOne({ arena }: Trail, group: ReadonlyArray<Slot>, means: Means, draw: Draw): PoolOffering | null {
+  const { own, price } = group[draw.below(group.length)] ?? {};
+  const some = own?.[draw.below(own.length)];
+  if (some === undefined || price === undefined) return null;
+  const needs = new Set<Need>();
+  addNeed(arena, needs, some.shape);
+  const count = 1 + draw.below(some.count);
+  const load = factsOf(arena, some.shape).requests.map((amount) => amount * count);
+  const demand = { needs, load, zone: null, below: price, mayBeSpot: maySpotFollow(group, means) };
+  return cheapestOffering(arena.workspace, means.offerings, demand);
 }
 
 /** A new node that would hold the pods of them all, or of some. */
@@ -268,7 +297,7 @@ export function takeAllSingles(trail: Trail, means: Means): number {
   for (const slot of order) {
     if (!mayGo(slot)) continue;
     const offering = singleOffering(trail, slot, means);
-    if (offering !== null && replace(trail, [slot], offering, means, ALL)) gone++;
+    if (offering !== null && replace(trail, [slot], [offering], means, ALL)) gone++;
   }
   return gone;
 }

@@ -40,6 +40,8 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
     improveCheaply(trail, means);
   }
   improve(trail, means);
+  // Pods that need what is dear beside others that do not: one new node for both saves nothing.
+  improve(trail, means, { inPairs: true });
   takeSimply(trail, means);
   if (isAtRest && -trail.costChange < LEAST_AT_REST * cost) undoTo(trail, 0);
   return trail;

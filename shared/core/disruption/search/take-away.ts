@@ -46,20 +46,25 @@ export function takeAwaySimply(trail: Trail, slots: ReadonlyArray<Slot>, within:
   return gone;
 }
 
-/** Tries to put new nodes in the place of `group`, which are there: true where that saves more than it costs. */
+/**
+ * Tries to put new nodes, one of each offering, in the place of `group`, which are there: true where that saves more
+ * than it costs. Pods fill the first of them first.
+ */
 export function replace(
   trail: Trail,
   group: ReadonlyArray<Slot>,
-  offering: PoolOffering,
+  offerings: ReadonlyArray<PoolOffering>,
   means: Means,
   within: Within,
 ): boolean {
   const [start, before] = [trail.done.length, trail.costChange];
-  const fresh = open(trail, offering);
-  within.among?.push(fresh);
-  for (const slot of group) if (mayGo(slot)) take(trail, slot, { ...ANYWHERE, ...within, first: fresh });
-  settleNew(trail, fresh, means);
-  if (trail.costChange < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
+  const fresh = offerings.map((offering) => open(trail, offering));
+  within.among?.push(...fresh);
+  const first = fresh[0] ?? null;
+  for (const slot of group) if (mayGo(slot)) take(trail, slot, { ...ANYWHERE, ...within, first });
+  for (const slot of fresh) settleNew(trail, slot, means);
+  const isLasting = fresh.every((slot) => slot.state === 'absent' || isFair(trail.arena, slot, means));
+  if (trail.costChange < before - 1 && isLasting) return true;
   undoTo(trail, start);
   return false;
 }

@@ -61,6 +61,26 @@ test('a search without work asks of moves all that they cost, as it could take b
   expect([0, 100_000].map(goes)).toEqual([['empty'], ['a', 'b', 'empty']]);
 });
 
+test('two new nodes come in the place of one whose pods need what is dear beside others that do not', () => {
+  const both = (price: number) =>
+    zones.flatMap((zone) => [offering(zone, 'on-demand', price), offering(zone, 'spot', price / 5)]);
+  const made = plan({
+    machines: [machine('full'), machine('mixed')],
+    types: [
+      size('Standard_D2s_v5', 2, 8, 0, { offerings: both(100_000) }),
+      size('Standard_D4s_v5', 4, 16, 0, { offerings: both(200_000) }),
+    ],
+    nodePools: [disruptable('general', {}, { requirements: [] })],
+    shapes: [
+      shape(spec('1300m', '2Gi', { nodeSelector: { 'karpenter.sh/capacity-type': 'on-demand' } })),
+      shape(spec('250m', '5Gi')),
+    ],
+    pods: [...on('full', 0, 3), ...on('mixed', 0, 1), ...on('mixed', 1, 2)],
+    disruption: { searchSteps: 12_000_000 },
+  });
+  expect([made.before.cost, made.after.cost, removed(made)]).toEqual([400_000, 320_000, ['mixed']]);
+});
+
 test('a cluster no single node of which can go is rearranged where that saves a hundredth of what it costs', () => {
   /** Three nodes of 200,000 whose pods fit on one of 400,000, beside a full one that costs as much. */
   const rearranged = (price: number): ReadonlyArray<string> => {
