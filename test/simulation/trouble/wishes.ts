@@ -41,12 +41,13 @@ export function isProtected(server: ApiServer, pod: Stored): boolean {
   return budgets.some(({ spec }) => matches(pod, spec?.['selector']?.matchLabels ?? {}));
 }
 
-/** The claims whose nodes hold pods that are protected for good: they may stay as they are. */
+/** The claims whose nodes hold pods that are protected for good: they may stay as they are, while they are there. */
 export function keptClaims(server: ApiServer): ReadonlySet<string> {
   const sets = server.list('replicasets').filter(isForGood);
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   const pods = server.list('pods').filter(({ metadata }) => uids.has(metadata.ownerReferences?.[0]?.uid ?? ''));
-  return new Set(pods.flatMap(({ spec }) => (spec?.['nodeName'] === undefined ? [] : [claimOf(spec)])));
+  const names = pods.flatMap(({ spec }) => (spec?.['nodeName'] === undefined ? [] : [claimOf(spec)]));
+  return new Set(names.filter((name) => server.get('nodeclaims', name) !== null));
 }
 
 /** People take off what protects pods, but what is there for good; and nodes live for ever. */
