@@ -16,6 +16,7 @@ import {
 } from '../world/api-server.ts';
 import type { Azure, Vm } from '../world/azure.ts';
 import { vCpusOf } from '../world/catalog.ts';
+import { requestsOf } from '../world/cluster.ts';
 import type { Host } from '../world/host.ts';
 import type { Timeline } from '../world/timeline.ts';
 
@@ -516,7 +517,10 @@ export class Laws {
     this.#checkTwice(claim, pods);
   }
 
-  /** None of the pods is another claim's, which is on its way for it. */
+  /**
+   * None of the pods is another claim's, which is on its way for it; but as many as have lost their place to others, or
+   * as large ones: a large one takes that of several.
+   */
   #checkTwice(claim: Stored, pods: ReadonlySet<string>): void {
     const removed = new Set(this.#placeIn(claim).decision?.removal?.claims.map(({ name }) => name));
     for (const other of this.#parts.server.list('nodeclaims')) {
@@ -525,35 +529,43 @@ export class Laws {
       if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
       if (this.#dedicationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
-      if (twice.length > this.#stepInto(claim, other) + this.#inPlaceOf(other)) {
+      const instead = [...this.#stepInto(claim, other), ...this.#inPlaceOf(other)];
+      if (twice.length > instead.length && this.#cpuOf(twice) > this.#cpuOf(instead)) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
       }
     }
   }
 
-  /**
-   * How many have come to the node of `other`, which was not made for them: those that are alike have one another's
-   * places.
-   */
-  #inPlaceOf(other: Stored): number {
-    const known = new Set(this.#plannedPods(other));
-    return this.#parts.server
-      .list('pods')
-      .filter(({ metadata, spec }) => spec?.['nodeName'] === `aks-${other.metadata.name}` && !known.has(metadata.uid))
-      .length;
+  /** What the pods that are there request of CPU. */
+  #cpuOf(uids: ReadonlyArray<string>): number {
+    const wanted = new Set(uids);
+    const pods = this.#parts.server.list('pods').filter(({ metadata }) => wanted.has(metadata.uid));
+    return pods.reduce((sum, pod) => sum + (requestsOf(pod).get('cpu') ?? 0), 0);
   }
 
   /**
-   * How many others the plan of `claim` puts on the node of `other`, which was not made for them: of pods that move and
-   * are alike the successor of one may have the place of another.
+   * Uids of those that have come to the node of `other`, which was not made for them: those that are alike have one
+   * another's places.
    */
-  #stepInto(claim: Stored, other: Stored): number {
+  #inPlaceOf(other: Stored): ReadonlyArray<string> {
+    const known = new Set(this.#plannedPods(other));
+    const there = this.#parts.server
+      .list('pods')
+      .filter(({ spec }) => spec?.['nodeName'] === `aks-${other.metadata.name}`);
+    return there.flatMap(({ metadata: { uid } }) => (known.has(uid) ? [] : uid));
+  }
+
+  /**
+   * Uids of others that the plan of `claim` puts on the node of `other`, which was not made for them: of pods that move
+   * and are alike the successor of one may have the place of another.
+   */
+  #stepInto(claim: Stored, other: Stored): ReadonlyArray<string> {
     const known = new Set(this.#plannedPods(other));
     const names = new Set([other.metadata.name, `aks-${other.metadata.name}`]);
     const nominated = this.#placeIn(claim).decision?.plan.nominations ?? [];
     return nominated
       .filter(({ target }) => names.has(target.name))
-      .flatMap(({ pods }) => pods.filter(({ uid }) => !known.has(uid))).length;
+      .flatMap(({ pods }) => pods.flatMap(({ uid }) => (known.has(uid) ? [] : uid)));
   }
 
   /**
