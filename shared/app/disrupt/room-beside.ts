@@ -28,8 +28,8 @@ export function haveRoomBeside(
 
 /** A pool like any other, whose nodes can be this one only. */
 function onlyAs(pool: NodePool, { instanceType, zone, capacityType }: PlannedReplacement): NodePool {
-  const { replicas: _, limits: __, ...spec } = pool.spec;
-  const own = spec.template.spec.requirements.map(({ minValues: ___, ...requirement }) => requirement);
+  const { replicas: _, ...spec } = pool.spec;
+  const own = spec.template.spec.requirements.map(({ minValues: __, ...requirement }) => requirement);
   const requirements = [
     ...own,
     { key: labelKey.instanceType, operator: 'In', values: [instanceType] },

@@ -9,6 +9,7 @@ import type { Plan } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
+import { size } from '../../../kit/core/build.ts';
 
 /**
  * A step as a plan of disruption has it, and what provisioning makes of it at that moment. Sizes cost 100,000 (D2) and
@@ -230,9 +231,9 @@ describe('what follows in a pool with a fixed number of nodes', () => {
 
   test('is not what another pool buys', async () => {
     const { asked, addPool, addReady, addRunning, pool, server } = await fixed();
-    const size = { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['Standard_D8_v5'] };
+    const wanted = { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['Standard_D8_v5'] };
     const template = server.get('nodepools', 'general')?.spec?.['template'] as Fields;
-    pool({ template: { spec: { ...template['spec'], requirements: [...template['spec'].requirements, size] } } });
+    pool({ template: { spec: { ...template['spec'], requirements: [...template['spec'].requirements, wanted] } } });
     addPool('free');
     addReady('busy', 8, {}, 'free');
     addRunning('full', 'busy', cpu('1900m'));
@@ -242,51 +243,89 @@ describe('what follows in a pool with a fixed number of nodes', () => {
   });
 
   describe('while a pod that leaves another node has its only home on the one that goes', () => {
+    /** `kept` waits for room on `large`. */
     async function awaited(
-      podCpu: string,
+      kept: Fields,
       arrange: (cluster: Awaited<ReturnType<typeof fixed>>) => void = () => undefined,
-    ) {
+    ): Promise<DisruptOutcome> {
       const cluster = await fixed();
       const { asked, addReady, addRunning, server } = cluster;
       arrange(cluster);
       addReady('stuck');
-      const kept = addRunning('kept', 'stuck', cpu(podCpu));
+      const pods = [addRunning('kept', 'stuck', kept)];
       server.delete('nodeclaims', 'stuck');
-      const nominations = [{ target: { kind: 'node', name: 'aks-large' }, pods: [kept] }] as const;
+      const nominations = [{ target: { kind: 'node', name: 'aks-large' }, pods }] as const;
       return asked({ step, before: { nominations }, fixed: ['general'] });
     }
+    const stays = refused('1 pods would have no place, default/kept among them');
+    const goes = { kind: 'begun', nodes: 1, replacements: 1 };
+    /** One more node, of a pool that may have no other. */
+    const beside = ({ addPool, addReady, server }: Awaited<ReturnType<typeof fixed>>): void => {
+      addPool('free');
+      server.patch('nodepools', 'free', { spec: { limits: { nodes: '1' } } }, 'object');
+      addReady('open', 2, {}, 'free');
+    };
+    const changed = ({ server }: Awaited<ReturnType<typeof fixed>>, changes: (spec: Fields) => Fields): void => {
+      const spec = server.get('nodepools', 'general')?.spec ?? {};
+      server.patch('nodepools', 'general', { spec: changes(spec) }, 'object');
+    };
+
+    /** One large node costs less than two small ones. */
+    const cheaperWhenLarge = ({ outside }: Awaited<ReturnType<typeof fixed>>): void => {
+      outside.types = [size('Standard_D2_v5', 2, 8, 100_000), size('Standard_D8_v5', 8, 32, 150_000)];
+    };
 
     test('has room for it too', async () => {
-      expect(await awaited('1')).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+      expect(await awaited(cpu('1'))).toMatchObject(goes);
     });
 
-    test('keeps the node where it needs another zone than that of the next node', async () => {
-      const kept = await awaited('1', ({ server, outside }) => {
-        const { onRequest } = outside;
-        outside.onRequest = (request) => {
-          onRequest(request);
-          const zone = { nodeSelector: { 'topology.kubernetes.io/zone': 'westeurope-2' } };
-          if (server.get('pods', 'default/kept') !== null)
-            server.patch('pods', 'default/kept', { spec: zone }, 'object');
-        };
+    test('has room for it, at the limit of the pool and whatever choice of sizes that wants', async () => {
+      const wanted = { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 2 };
+      const wants = ({ template }: Fields): Fields => ({
+        limits: { nodes: '1' },
+        template: { spec: { ...template.spec, requirements: [...template.spec.requirements, wanted] } },
       });
-      expect(kept).toEqual(refused('1 pods would have no place, default/kept among them'));
-    });
-
-    test('keeps the node where the room elsewhere is that of another pod that waits', async () => {
-      const kept = await awaited('1600m', ({ addPool, addReady, server }) => {
-        addPool('free');
-        server.patch('nodepools', 'free', { spec: { limits: { nodes: '1' } } }, 'object');
-        addReady('open', 2, {}, 'free');
-        server.create('pods', { metadata: { name: 'first', namespace: 'default' }, ...cpu('2') });
-        const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
-        server.patch('pods', 'default/first', { status: { phase: 'Pending', conditions: [unschedulable] } }, 'status');
-      });
-      expect(kept).toEqual(refused('1 pods would have no place, default/kept among them'));
+      expect(await awaited(cpu('1'), (cluster) => changed(cluster, wants))).toMatchObject(goes);
     });
 
     test('keeps the node where it has no room for it beside the pods that come along', async () => {
-      expect(await awaited('1600m')).toEqual(refused('1 pods would have no place, default/kept among them'));
+      expect(await awaited(cpu('1600m'))).toEqual(stays);
+    });
+
+    test('keeps the node where it needs another zone than that of the next node', async () => {
+      const nodeSelector = { 'topology.kubernetes.io/zone': 'westeurope-2' };
+      expect(await awaited({ spec: { ...cpu('1')['spec'], nodeSelector } })).toEqual(stays);
+    });
+
+    test('keeps the node where only a larger one than the next would have room for it', async () => {
+      expect(await awaited(cpu('1600m'), cheaperWhenLarge)).toEqual(stays);
+    });
+
+    test('keeps the node where the room elsewhere is that of a pod that runs there', async () => {
+      const busy = (cluster: Awaited<ReturnType<typeof fixed>>): void => {
+        beside(cluster);
+        cluster.addRunning('busy', 'open', cpu('1900m'));
+      };
+      expect(await awaited(cpu('1600m'), busy)).toEqual(stays);
+    });
+
+    test('keeps the node where the room elsewhere is that of another pod that waits', async () => {
+      const first = (cluster: Awaited<ReturnType<typeof fixed>>): void => {
+        beside(cluster);
+        cluster.server.create('pods', { metadata: { name: 'first', namespace: 'default' }, ...cpu('2') });
+        const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+        const status = { phase: 'Pending', conditions: [unschedulable] };
+        cluster.server.patch('pods', 'default/first', { status }, 'status');
+      };
+      expect(await awaited(cpu('1600m'), first)).toEqual(stays);
+    });
+
+    test('has another node made for it where only another pool has room', async () => {
+      const free = (cluster: Awaited<ReturnType<typeof fixed>>): void => {
+        cheaperWhenLarge(cluster);
+        cluster.addPool('free');
+      };
+      expect(await awaited(cpu('1600m'), free)).toMatchObject({ ...goes, replacements: 2 });
     });
   });
 
