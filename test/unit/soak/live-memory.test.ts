@@ -4,12 +4,12 @@ import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { liveMemoryMb } from '../../bench/kit/live-memory.ts';
 
-/** A process whose worker thread holds 50 MB of text and has thrown twice as much away. */
+/** A process whose worker thread holds 50 MB of numbers, and has just thrown as much away. */
 const PROGRAM = `
 const { Worker } = require('node:worker_threads');
 const worker = new Worker(
   "const held = Array.from({ length: 50 }, (_, i) => new Array(131072).fill(i + 0.5));" +
-    "for (let i = 0; i < 100; i++) globalThis.last = new Array(131072).fill(i + 0.5);" +
+    "globalThis.last = Array.from({ length: 50 }, (_, i) => new Array(131072).fill(i + 0.5));" +
     "globalThis.last = null; globalThis.held = held;" +
     "require('node:worker_threads').parentPort.postMessage('ready'); setInterval(() => {}, 1000);",
   { eval: true },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
+import { withoutHeldUp } from '../../../../shared/app/gather/heirs.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
@@ -156,6 +157,19 @@ describe('a node that is to take the pods of one that goes', () => {
     expect(isKept()).toBe(false);
   });
 
+  test('stays kept however long the drain takes where its pods may come only once the other has gone', async () => {
+    const { ports, server, claim, look, isKept, clock } = await moving();
+    const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
+    const decision = await ports.decisions.get(name);
+    if (decision === null) throw new Error('there is no decision');
+    await ports.decisions.put({ ...decision, crowds: [] });
+    clock.advance(6_000);
+    await disrupt(ports);
+    clock.advance(5 * MINUTE);
+    await look();
+    expect(isKept()).toBe(true);
+  });
+
   test('stays kept for fifteen minutes where they may share it only once the other has gone', async () => {
     const { ports, server, claim, look, isKept, clock } = await moving();
     const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
@@ -242,6 +256,27 @@ describe('a node that is to take the pods of one that goes', () => {
     await look();
     expect(isLetIn('a3')).toBe(true);
   });
+});
+
+test('who runs on a node that drains is held up, whether its Node or its claim says so, but for who is on the way out', () => {
+  const movers = ['a', 'b', 'c', 'd'].map((uid) => ({ uid, owner: 'shop', shape: 's' }));
+  const pods = [
+    { uid: 'a', nodeName: 'n', deleting: false },
+    { uid: 'b', nodeName: 'n', deleting: true },
+    { uid: 'c', nodeName: 'other', deleting: false },
+    { uid: 'd', nodeName: 'of-claim', deleting: false },
+  ];
+  const deletionTimestamp = new Date(START).toISOString();
+  const present = {
+    pods,
+    nodes: [{ metadata: { name: 'n', deletionTimestamp } }, { metadata: { name: 'other' } }],
+    nodeClaims: [{ metadata: { name: 'claim', deletionTimestamp }, status: { nodeName: 'of-claim' } }],
+  } as unknown as Parameters<typeof withoutHeldUp>[1];
+  const left = (beganMs: number) => withoutHeldUp(movers, present, beganMs).map(({ uid }) => uid);
+  expect([left(START - 1), left(START)]).toEqual([
+    ['a', 'b', 'c', 'd'],
+    ['b', 'c'],
+  ]);
 });
 
 describe('successors that wait', () => {
