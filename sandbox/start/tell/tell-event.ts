@@ -146,6 +146,7 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
   'relay-silent': () => warn('The relay is silent; the cluster is listed directly.'),
   'deployment-not-ready': (event) =>
     bad(`Something that every node needs is missing${because(event, 'message', 'reason')}`),
+  'left-to-sweep': (event) => warn(`A look at the pods kept failing; the next sweep looks${because(event, 'error')}`),
   'message-kept': (event) =>
     bad(
       `A message that cannot be handled is in the queue poison (${textFact(event, 'function')})${because(event, 'reason')}`,
