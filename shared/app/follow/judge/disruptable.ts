@@ -2,7 +2,7 @@ import { CLOCK_SKEW_MS } from '../../facts/clock-skew.ts';
 import { label } from '../../../contract/names.ts';
 import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
 import { type ConditionChange, conditionOf } from '../../facts/conditions.ts';
-import { deniedNoMore } from '../../tell/denied-condition.ts';
+import { deniedNoMore, deniedUntilMs } from '../../tell/denied-condition.ts';
 import { publish } from '../../tell/events.ts';
 import { claimsNamed, hintObjects } from '../../ports/hint-objects.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -53,7 +53,9 @@ export async function noteDisruptable(
   // Of what is written only: where a policy denies the write each look would find the node initialized just now, and
   // ask for one more.
   if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
-  return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
+  // What it says of a denied write comes off when that may be tried again, whether or not anybody tries.
+  const deniedMs = deniedUntilMs(claim.status?.conditions, ports.now()) ?? 0;
+  return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: deniedMs > ports.now() ? deniedMs : null };
 }
 
 const CONSOLIDATABLE: ConditionChange = {

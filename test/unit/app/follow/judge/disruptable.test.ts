@@ -67,6 +67,17 @@ describe('a node at rest', () => {
     expect(shown('Consolidatable')).toBe('True');
   });
 
+  test('is looked at when what was denied may be tried again, and says nothing of it then', async () => {
+    const message = `Tried again from ${new Date(START + 600_000).toISOString()}: the policy says no`;
+    const { look, shown } = atRest({
+      conditions: [{ type: 'WriteDenied', status: 'True', reason: 'DeniedByPolicy', message }],
+    });
+    expect(await look(1_000)).toMatchObject({ kind: 'wait', lookAgainMs: START + 600_000 });
+    expect(shown('WriteDenied')).toBe('True');
+    expect(await look(600_000)).toMatchObject({ kind: 'wait', lookAgainMs: null });
+    expect(shown('WriteDenied')).toBeUndefined();
+  });
+
   test('is looked at in the next second when it is told of a little early, not in one that has been used', async () => {
     const { look, asked } = atRest();
     await look(29_900);
