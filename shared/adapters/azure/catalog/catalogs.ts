@@ -92,13 +92,14 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       catalog = () => Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
-      const [known, refused, storms, kept] = await Promise.all([
+      const refusing = refusals.read();
+      const [known, refused, storms, rows, kept] = await Promise.all([
         current(),
-        refusals.read(),
+        refusing,
         spot.storms(),
+        quotas.readFor(refusing),
         rates.read(),
       ]);
-      const rows = await quotas.readFor(refused);
       const offered = {
         refused: refused.filter((one) => !isRestored(rows, one)),
         storms,

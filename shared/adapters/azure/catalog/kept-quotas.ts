@@ -21,9 +21,9 @@ export interface SharedQuotas {
   readonly refresh: Catalogs['refreshQuotas'];
   /**
    * As they are known; as they are now where one of them has refused a size, or one of the region is full: a node that
-   * goes makes room, and what waits for that does not wait for the next sweep.
+   * goes makes room, and what waits for that does not wait for the next sweep. `refusing` is read meanwhile.
    */
-  readonly readFor: (refused: ReadonlyArray<QuotaRefusal>) => Promise<KeptQuotas>;
+  readonly readFor: (refusing: Promise<ReadonlyArray<QuotaRefusal>>) => Promise<KeptQuotas>;
 }
 
 interface Parts {
@@ -53,21 +53,26 @@ const PATIENCE_MS = 1_000;
 const NONE_KEPT: KeptQuotas = { atMs: 0, rows: NO_QUOTAS };
 
 export function sharedQuotas(parts: Parts): SharedQuotas {
-  const { cluster, now } = parts;
+  const { cluster, clients, blobs, settings, now } = parts;
   const name = `${cluster}/quotas.json`;
   const known = sharedBlob(parts, name, (bytes) => (bytes === null ? NONE_KEPT : parse(bytes, now())));
   let askedMs = -Infinity;
   const refresh: SharedQuotas['refresh'] = async () => {
     askedMs = now();
-    const stored = await store(parts, name);
-    if (stored.kind === 'unknown') return stored;
-    known.put(stored.kept);
-    return { kind: 'read', inUse: quotasInUse(stored.kept.rows) };
+    try {
+      const kept: KeptQuotas = { atMs: now(), rows: await readQuotas(clients, settings.location) };
+      const stored: StoredQuotas = { version: 1, atMs: kept.atMs, rows: [...kept.rows] };
+      await blobs.write(name, new TextEncoder().encode(JSON.stringify(stored)), 'any');
+      known.put(kept);
+      return { kind: 'read', inUse: quotasInUse(kept.rows) };
+    } catch (error) {
+      return { kind: 'unknown', why: readAzureError(error).message };
+    }
   };
   return {
     refresh,
-    readFor: async (refused) => {
-      const kept = await known.read();
+    readFor: async (refusing) => {
+      const [kept, refused] = await Promise.all([known.read(), refusing]);
       const isOld = now() >= Math.max(kept.atMs, askedMs) + AGAIN_MS;
       const mayHaveRoom = isFull(kept) || refused.some((one) => isQuotaReached(one, now()));
       if (!isOld || !mayHaveRoom) return kept;
@@ -76,20 +81,6 @@ export function sharedQuotas(parts: Parts): SharedQuotas {
       return known.read();
     },
   };
-}
-
-async function store(
-  { clients, settings, blobs, now }: Parts,
-  name: string,
-): Promise<{ readonly kind: 'read'; readonly kept: KeptQuotas } | { readonly kind: 'unknown'; readonly why: string }> {
-  try {
-    const kept: KeptQuotas = { atMs: now(), rows: await readQuotas(clients, settings.location) };
-    const stored: StoredQuotas = { version: 1, atMs: kept.atMs, rows: [...kept.rows] };
-    await blobs.write(name, new TextEncoder().encode(JSON.stringify(stored)), 'any');
-    return { kind: 'read', kept };
-  } catch (error) {
-    return { kind: 'unknown', why: readAzureError(error).message };
-  }
 }
 
 /** Nothing for a blob that cannot be read, or is old. */

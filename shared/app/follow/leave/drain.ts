@@ -83,12 +83,12 @@ export async function tellPods(
   const now = ports.now();
   const waiting = pods.filter((pod) => isWaitingForEviction(pod, now));
   const forced = waiting.filter((pod) => mustBeForced(pod, rules, now));
-  const tier = firstTier(waiting)
-    .filter((pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined && !stays(pod, rules))
-    .toSorted(largestFirst);
+  const tier = firstTier(waiting).filter(
+    (pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined && !stays(pod, rules),
+  );
   const steps = [
     ...forced.map((pod) => [pod, () => forceDelete(ports, pod, deadlineMs ?? now)] as const),
-    ...(rules.mayEvict ? tier : []).map((pod) => [pod, () => evict(ports, pod)] as const),
+    ...(rules.mayEvict ? largestFirst(tier) : []).map((pod) => [pod, () => evict(ports, pod)] as const),
   ];
   const outcomes = await inParallel(steps, EVICTIONS_AT_ONCE, ([pod, step]) => orItsFailure(pod, step));
   const toldMs = ports.now();
@@ -155,10 +155,12 @@ function firstTier(pods: ReadonlyArray<NodePod>): ReadonlyArray<NodePod> {
  * In the order in which they leave others come in their place, and the scheduler, which spreads small pods over all
  * nodes, would take parts of the only room that a large one was to have.
  */
-function largestFirst(a: NodePod, b: NodePod): number {
-  const [one, other] = [podRequests(a.spec), podRequests(b.spec)];
-  const by = (resource: string): number => (other.get(resource) ?? 0) - (one.get(resource) ?? 0);
-  return by('cpu') || by('memory');
+function largestFirst(pods: ReadonlyArray<NodePod>): ReadonlyArray<NodePod> {
+  const sized = pods.map((pod) => {
+    const requests = podRequests(pod.spec);
+    return { pod, cpu: requests.get('cpu') ?? 0, memory: requests.get('memory') ?? 0 };
+  });
+  return sized.toSorted((a, b) => b.cpu - a.cpu || b.memory - a.memory).map(({ pod }) => pod);
 }
 
 /** 0 of those that the node is there for; the higher, the later. */
