@@ -13,7 +13,7 @@ import { readQueues, startWorld, type World } from '../e2e/kit/world.ts';
 import { act, type Stage } from './act.ts';
 import { type Book, endTroubles, newBook } from './book.ts';
 import { drawActions, isLeftOut } from './draw-actions.ts';
-import { memoryFigures, type Sample, seconds } from './measure.ts';
+import { livesOf, memoryFigures, type Sample, seconds } from './measure.ts';
 import { observe, type Observed } from './observe.ts';
 import type { SoakOptions } from './options.ts';
 import { confessionsIn, readTold } from './read-lines.ts';
@@ -256,19 +256,12 @@ async function takeSamples({ stage, seen }: Run): Promise<void> {
   if (stage.nowMs() < seen.liveAtMs + LIVE_EVERY_MS || !uses.has(FUNCTIONS_HOST)) return;
   const own = seen.samples.get(FUNCTIONS_HOST) ?? [];
   // One that has just begun would end by the signal that it is asked with.
-  if (!isOneLife(own.slice(-SETTLED_LOOKS))) return;
+  if ((livesOf(own).at(-1)?.length ?? 0) < SETTLED_LOOKS) return;
   seen.liveAtMs = stage.nowMs();
   const [pid] = pidsOf(FUNCTIONS_HOST);
   const liveMb = pid === undefined ? null : await liveMemoryMb(pid);
   const last = own.pop();
   if (last !== undefined) own.push(liveMb === null ? last : { ...last, liveMb });
-}
-
-/** Are these of one process, which has used more CPU at each? */
-function isOneLife(samples: ReadonlyArray<Sample>): boolean {
-  return (
-    samples.length === SETTLED_LOOKS && samples.every(({ cpuS }, index) => cpuS >= (samples[index - 1]?.cpuS ?? 0))
-  );
 }
 
 async function toLook(run: Run): Promise<Look> {

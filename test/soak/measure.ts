@@ -177,7 +177,7 @@ export function memoryFigures(samples: ReadonlyArray<Sample>): {
 }
 
 /** A new process has used less CPU than the one before. */
-function livesOf(samples: ReadonlyArray<Sample>): ReadonlyArray<ReadonlyArray<Sample>> {
+export function livesOf(samples: ReadonlyArray<Sample>): ReadonlyArray<ReadonlyArray<Sample>> {
   const lives: Array<Array<Sample>> = [];
   for (const sample of samples) {
     const current = lives.at(-1);

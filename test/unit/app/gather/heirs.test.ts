@@ -37,6 +37,17 @@ async function moving() {
   return joined(cluster, claim);
 }
 
+/** The same where the pods may share the new node only once the other has gone. */
+async function movingHeldBack() {
+  const cluster = await moving();
+  const { ports, server, claim } = cluster;
+  const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
+  const decision = await ports.decisions.get(name);
+  if (decision === null) throw new Error('there is no decision');
+  await ports.decisions.put({ ...decision, crowds: [] });
+  return cluster;
+}
+
 /** The same for a node that is deleted while a pod of `shop` waits: its replacement is planned for that pod, too. */
 async function movingBesideOneThatWaits() {
   const cluster = consolidated({ types: 2 });
@@ -158,11 +169,7 @@ describe('a node that is to take the pods of one that goes', () => {
   });
 
   test('stays kept however long the drain takes where its pods may come only once the other has gone', async () => {
-    const { ports, server, claim, look, isKept, clock } = await moving();
-    const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
-    const decision = await ports.decisions.get(name);
-    if (decision === null) throw new Error('there is no decision');
-    await ports.decisions.put({ ...decision, crowds: [] });
+    const { ports, look, isKept, clock } = await movingHeldBack();
     clock.advance(6_000);
     await disrupt(ports);
     clock.advance(5 * MINUTE);
@@ -171,11 +178,7 @@ describe('a node that is to take the pods of one that goes', () => {
   });
 
   test('stays kept for fifteen minutes where they may share it only once the other has gone', async () => {
-    const { ports, server, claim, look, isKept, clock } = await moving();
-    const name = server.get('nodeclaims', claim)?.metadata.annotations?.['nodewright.dev/decision'] ?? '';
-    const decision = await ports.decisions.get(name);
-    if (decision === null) throw new Error('there is no decision');
-    await ports.decisions.put({ ...decision, crowds: [] });
+    const { look, isKept, clock } = await movingHeldBack();
     expect(await look()).toMatchObject({ lookAgainMs: START + 10_000 });
     clock.advance(15 * MINUTE - 1);
     expect(await look()).toMatchObject({ lookAgainMs: START + 15 * MINUTE });
