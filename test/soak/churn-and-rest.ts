@@ -141,7 +141,7 @@ async function settleFirst({ world, observed }: Stage): Promise<void> {
 async function churn(run: Run): Promise<number> {
   const { stage, options, say } = run;
   const lengthMs = options.minutes * 60_000 * CHURN_SHARE;
-  const actions = [...drawActions(options.seed, lengthMs)];
+  const actions = [...drawActions(options.seed, lengthMs, options.pauseS)];
   const fromMs = stage.nowMs();
   for (let spentMs = 0; spentMs < lengthMs; spentMs = stage.nowMs() - fromMs) {
     await endTroubles(stage.book, stage.nowMs());

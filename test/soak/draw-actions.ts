@@ -49,8 +49,10 @@ const DECK: Readonly<Record<Action['kind'] | 'pool', number>> = {
   'remove-pool': 0,
 };
 
-/** Between two actions, milliseconds: about as many a minute as a deck has in seven. */
-const PAUSE = { leastMs: 2_000, spanMs: 10_000 };
+/** Between two actions at least, milliseconds. */
+const PAUSE_LEAST_MS = 2_000;
+/** Between two actions in the mean, seconds, where nothing else is asked for: a deck is played in six and a half minutes. */
+export const PAUSE_S = 7;
 /** Faults of Azure last so long, seconds. */
 const FAULT = { leastS: 30, spanS: 31 };
 const PICKS = 1_000;
@@ -84,13 +86,17 @@ export function isLeftOut(action: Action, without: ReadonlySet<string>): boolean
   return without.has(action.kind) || without.has(sort);
 }
 
-/** All that happens in `churnMs` milliseconds, in order. The same seed draws the same. */
-export function drawActions(seed: string, churnMs: number): ReadonlyArray<Timed> {
+/**
+ * All that happens in `churnMs` milliseconds, in order, with a pause of `pauseS` seconds in the mean. The same seed draws
+ * the same.
+ */
+export function drawActions(seed: string, churnMs: number, pauseS = PAUSE_S): ReadonlyArray<Timed> {
+  const spanMs = 2 * (1_000 * pauseS - PAUSE_LEAST_MS);
   const rng = rngFrom(`soak/${seed}`);
   const draft: Draft = { rng, extra: new Map(), made: 0, busyUntilMs: 0, faults: [], parts: [] };
   const timed: Array<Timed> = [];
   let deck: ReadonlyArray<string> = [];
-  for (let atMs = PAUSE.leastMs; atMs < churnMs; atMs += PAUSE.leastMs + rng.below(PAUSE.spanMs)) {
+  for (let atMs = PAUSE_LEAST_MS; atMs < churnMs; atMs += PAUSE_LEAST_MS + rng.below(spanMs)) {
     if (deck.length === 0) deck = shuffled(fullDeck(), rng);
     const [kind = 'scale', ...rest] = deck;
     deck = rest;

@@ -1,4 +1,4 @@
-import { leavable } from './draw-actions.ts';
+import { leavable, PAUSE_S } from './draw-actions.ts';
 
 /** How to run a soak. */
 export interface SoakOptions {
@@ -7,6 +7,8 @@ export interface SoakOptions {
   /** Fixes what happens and when; what the system makes of it stays its own. */
   readonly seed: string;
   readonly controlPlane: 'embedded' | 'real';
+  /** Between two actions in the mean, seconds. */
+  readonly pauseS: number;
   /** Kinds and sorts of actions that do not happen. */
   readonly without: ReadonlySet<string>;
   /** The folder of the control plane's binaries; null for the embedded one. */
@@ -26,7 +28,10 @@ export class UsageError extends Error {
 /** Under this nothing has settled at the end: a machine boots for 8 s, and consolidation waits for 15 s. */
 const MINUTES_MIN = 2;
 const MINUTES_MAX = 24 * 60;
-const OPTIONS = ['--minutes', '--seed', '--control-plane', '--without', '--report', '--help'];
+/** More often than that nothing comes to rest between two actions; an hour is longer than any churn needs. */
+const PAUSE_MIN_S = 3;
+const PAUSE_MAX_S = 3_600;
+const OPTIONS = ['--minutes', '--seed', '--control-plane', '--pause', '--without', '--report', '--help'];
 
 function namesIn(names: ReadonlyArray<string>): string {
   const half = Math.ceil(names.length / 2);
@@ -39,6 +44,7 @@ export const usage = `Usage: node test/soak/run.ts [OPTIONS]        (npm run bui
   --minutes N              how long, from ${MINUTES_MIN} to ${MINUTES_MAX} (default: 10): seven tenths churn, three tenths rest
   --seed TEXT              fixes what happens and when (default: drawn, and printed)
   --control-plane NAME     embedded, or real, for which KUBEBUILDER_ASSETS names the folder of binaries (default: embedded)
+  --pause N                seconds between two actions in the mean, from ${PAUSE_MIN_S} to ${PAUSE_MAX_S} (default: ${PAUSE_S})
   --without NAMES          actions that do not happen, with commas between: ${leavable.slice(0, 5).join(', ')},
 ${namesIn(leavable.slice(5))}
   --report FILE            where the figures go as JSON (default: .soak/SEED-NAME.json)
@@ -63,9 +69,10 @@ export function parseSoakOptions(
     );
   }
   return {
-    minutes: minutesOf(given.get('--minutes') ?? '10'),
+    minutes: numberOf('--minutes', given.get('--minutes') ?? '10', MINUTES_MIN, MINUTES_MAX),
     seed,
     controlPlane,
+    pauseS: numberOf('--pause', given.get('--pause') ?? String(PAUSE_S), PAUSE_MIN_S, PAUSE_MAX_S),
     without: withoutOf(given.get('--without') ?? ''),
     assets: controlPlane === 'real' ? assets : null,
     report: given.get('--report') ?? `.soak/${seed.replaceAll(/[^\w.-]/g, '_')}-${controlPlane}.json`,
@@ -98,10 +105,10 @@ function splitAt(argument: string): ReadonlyArray<string> {
   return at < 0 ? [argument] : [argument.slice(0, at), argument.slice(at + 1)];
 }
 
-function minutesOf(text: string): number {
-  const minutes = Number(text);
-  if (Number.isFinite(minutes) && minutes >= MINUTES_MIN && minutes <= MINUTES_MAX) return minutes;
-  throw new UsageError(`--minutes must be a number from ${MINUTES_MIN} to ${MINUTES_MAX}, not ${text}`);
+function numberOf(option: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value >= least && value <= most) return value;
+  throw new UsageError(`${option} must be a number from ${least} to ${most}, not ${text}`);
 }
 
 function planeOf(text: string): 'embedded' | 'real' {

@@ -136,7 +136,7 @@ const family = (values: ReadonlyArray<string>): object => ({
  */
 export const pools: ReadonlyArray<object> = [
   pool('spot', { weight: 50 }, [capacity(['spot']), family(['D', 'E', 'F'])]),
-  pool('general', {}, [capacity(['on-demand']), family(['D', 'E'])], { expireAfter: '5m' }),
+  pool('general', {}, [capacity(['on-demand']), family(['D', 'E'])], { expireAfter: '6m' }),
   withLabels(
     pool('batch', {}, [capacity(['spot', 'on-demand']), family(['D', 'F'])], {
       taints: [{ key: 'soak.test/batch', value: 'true', effect: 'NoSchedule' }],

@@ -66,6 +66,14 @@ test.each(seeds)(
   },
 );
 
+test('actions come at the pace that is asked for', () => {
+  for (const pauseS of [3, 7, 10.8]) {
+    const mean = HOUR_MS / drawActions('s-1', HOUR_MS, pauseS).length / 1_000;
+    expect(mean).toBeGreaterThan(0.9 * pauseS);
+    expect(mean).toBeLessThan(1.1 * pauseS);
+  }
+});
+
 test.each(seeds)('a pool is removed or limited only while it is there, and two at most are (seed %s)', (seed) => {
   const there = new Set<string>();
   for (const { action } of drawActions(seed, HOUR_MS)) {

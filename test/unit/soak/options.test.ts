@@ -7,7 +7,7 @@ const parse = (args: ReadonlyArray<string>, environment: Readonly<Record<string,
 
 test('a soak takes ten minutes on the embedded control plane, with a seed that is drawn', () => {
   const expected = { minutes: 10, seed: 's-drawn', controlPlane: 'embedded', assets: null, without: new Set() };
-  expect(parse([])).toEqual({ ...expected, report: '.soak/s-drawn-embedded.json' });
+  expect(parse([])).toEqual({ ...expected, pauseS: 7, report: '.soak/s-drawn-embedded.json' });
 });
 
 test('every option is understood, with a space or an equals sign', () => {
@@ -17,6 +17,7 @@ test('every option is understood, with a space or an equals sign', () => {
     '--seed=a/b=c',
     '--control-plane',
     'real',
+    '--pause=10.8',
     '--report=out.json',
     '--without=kill-relay,freeze',
   ];
@@ -25,6 +26,7 @@ test('every option is understood, with a space or an equals sign', () => {
     seed: 'a/b=c',
     controlPlane: 'real',
     assets: 'bin',
+    pauseS: 10.8,
     without: new Set(['kill-relay', 'freeze']),
     report: 'out.json',
   });
@@ -41,6 +43,7 @@ test('help is asked for', () => {
 test.each([
   [['--minutes', 'ten'], '--minutes must be a number from 2 to 1440, not ten'],
   [['--minutes', '1'], '--minutes must be a number from 2 to 1440, not 1'],
+  [['--pause', '2'], '--pause must be a number from 3 to 3600, not 2'],
   [['--minutes'], '--minutes needs a value'],
   [['--seed='], '--seed needs a value'],
   [['--seed', '--minutes'], '--seed needs a value'],
