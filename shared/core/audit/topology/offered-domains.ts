@@ -38,7 +38,7 @@ function domainsAmong(
   kindsOf: (pool: NodePool) => ReadonlyArray<OfferedKind>,
 ): ReadonlyArray<string> {
   const kinds = pools.flatMap(kindsOf);
-  const all = new Set(kinds.flatMap(({ labels, listed }) => labels.get(key) ?? listed.get(key) ?? []));
+  const all = new Set(kinds.flatMap(({ labels, chosen }) => labels.get(key) ?? chosen.get(key)?.listed ?? []));
   if (key === labelKey.zone && all.size > 1) all.delete(REGIONAL_ZONE);
   return [...all];
 }
@@ -46,8 +46,14 @@ function domainsAmong(
 /** A node that a pool could have. */
 interface OfferedKind {
   readonly labels: PossibleLabels;
-  /** By key of a label that the pool leaves to its pods: the values that it lists; none where it lists none. */
-  readonly listed: ReadonlyMap<string, ReadonlyArray<string>>;
+  /** By key: what the pool says of a label that it leaves to its pods. */
+  readonly chosen: ReadonlyMap<string, ChosenLabel>;
+}
+
+interface ChosenLabel {
+  /** The values that the pool lists; none where it lists none. */
+  readonly listed: ReadonlyArray<string>;
+  readonly mayBe: (value: string) => boolean;
 }
 
 function offeredKinds(input: AuditedInput, pool: NodePool): ReadonlyArray<OfferedKind> {
@@ -63,29 +69,30 @@ function offeredKinds(input: AuditedInput, pool: NodePool): ReadonlyArray<Offere
       const decided = requirements.filter(({ key }) => isDecided(normalizeKey(key)));
       if (!decided.every((requirement) => meets(labels, requirement))) continue;
       const open = new Set(requirements.map(({ key }) => normalizeKey(key)).filter((key) => !isDecided(key)));
-      kinds.push({ labels, listed: new Map([...open].map((key) => [key, listedFor(key, requirements)])) });
+      kinds.push({ labels, chosen: new Map([...open].map((key) => [key, chosenLabel(key, requirements)])) });
     }
   }
   return kinds;
 }
 
 /** The values among which the pods of a pool choose. */
-function listedFor(key: string, requirements: ReadonlyArray<SelectorRequirement>): ReadonlyArray<string> {
+function chosenLabel(key: string, requirements: ReadonlyArray<SelectorRequirement>): ChosenLabel {
   const about = requirements.filter((one) => normalizeKey(one.key) === key);
-  return about
-    .flatMap(({ operator, values = [] }) => (operator === 'In' ? values : []))
-    .filter((value) => about.every((one) => meets(new Map([[key, [value]]]), one)));
+  const mayBe = (value: string): boolean => about.every((one) => meets(new Map([[key, [value]]]), one));
+  return { listed: about.flatMap(({ operator, values = [] }) => (operator === 'In' ? values : [])).filter(mayBe), mayBe };
 }
 
 /**
  * Could such a node meet the pod's node selector and required node affinity? Labels without listed values may be
- * anything.
+ * anything that the pool does not rule out.
  */
-function mayMeet({ labels, listed }: OfferedKind, spec: PodSpec): boolean {
+function mayMeet({ labels, chosen }: OfferedKind, spec: PodSpec): boolean {
   const may = (expression: SelectorRequirement): boolean => {
-    const values = listed.get(normalizeKey(expression.key));
-    if (values === undefined) return meets(labels, expression);
-    return values.length === 0 || meets(new Map([[normalizeKey(expression.key), values]]), expression);
+    const { key, operator, values = [] } = expression;
+    const label = chosen.get(normalizeKey(key));
+    if (label === undefined) return meets(labels, expression);
+    if (label.listed.length > 0) return meets(new Map([[normalizeKey(key), label.listed]]), expression);
+    return operator !== 'In' || values.some(label.mayBe);
   };
   const selector = Object.entries(spec.nodeSelector ?? {});
   if (!selector.every(([key, value]) => may({ key, operator: 'In', values: [value] }))) return false;

@@ -103,4 +103,16 @@ describe('a value of a label that pods choose', () => {
     expect(teams(requirement(team, 'Exists'))).toEqual([]);
     expect(crowded(asking(requirement(team, 'Gte', '4')), { topologyKey: team, label: '5' })).toEqual([]);
   });
+
+  test('does not open a zone to pods that ask for a value that the pool rules out', () => {
+    const red = { nodeSelector: { [team]: 'red' } };
+    const zonesOf = (...requirements: ReadonlyArray<Requirement>) => {
+      const there = node('n', 8, 32, { [labelKey.zone]: z1, [team]: 'red' });
+      return crowded({ ...asking(...requirements), nodes: [there] }, { more: red });
+    };
+    expect(zonesOf(requirement(team, 'Exists'))).toEqual(tooMany());
+    expect(zonesOf(requirement(team, 'NotIn', 'blue'))).toEqual(tooMany());
+    expect(zonesOf(requirement(team, 'NotIn', 'red'))).toEqual([]);
+    expect(zonesOf(requirement(team, 'In', 'red'), requirement(team, 'NotIn', 'red'))).toEqual([]);
+  });
 });
