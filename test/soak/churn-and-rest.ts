@@ -15,7 +15,7 @@ import { type Book, endTroubles, newBook } from './book.ts';
 import { drawActions, isLeftOut } from './draw-actions.ts';
 import { livesOf, memoryFigures, type Sample, seconds } from './measure.ts';
 import { observe, type Observed } from './observe.ts';
-import type { SoakOptions } from './options.ts';
+import { fileBeside, type SoakOptions } from './options.ts';
 import { confessionsIn, readTold } from './read-lines.ts';
 import type { Report } from './report.ts';
 import { costNow, forgetEvictions, letGo, type PlannedCosts, plannedCosts, readCounts, unrest } from './rest.ts';
@@ -192,7 +192,7 @@ async function rest(run: Run): Promise<{ readonly atRest: Report['atRest']; read
 }
 
 function askForCosts({ stage, options }: Run): Promise<PlannedCosts> {
-  const file = resolve(options.report).replace(/(\.json)?$/, '.cluster.json');
+  const file = fileBeside(options, 'cluster.json');
   mkdirSync(dirname(file), { recursive: true });
   return plannedCosts(stage.world, { root, file, priceOf: readPrices(root, azureDefaults.region) });
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { leavable, PAUSE_S } from './draw-actions.ts';
 
 /** How to run a soak. */
@@ -114,4 +115,9 @@ function numberOf(option: string, text: string, least: number, most: number): nu
 function planeOf(text: string): 'embedded' | 'real' {
   if (text === 'embedded' || text === 'real') return text;
   throw new UsageError(`--control-plane is embedded or real, not ${text}`);
+}
+
+/** Where what belongs to the report goes, beside it: `log`, `lives.json` or `cluster.json` in place of its `json`. */
+export function fileBeside(options: Pick<SoakOptions, 'report'>, ending: string): string {
+  return resolve(options.report).replace(/(\.json)?$/, `.${ending}`);
 }

@@ -16,7 +16,7 @@ import {
   unusedClaims,
   waitsOf,
 } from './measure.ts';
-import { parseSoakOptions, type SoakOptions, usage, UsageError } from './options.ts';
+import { fileBeside, parseSoakOptions, type SoakOptions, usage, UsageError } from './options.ts';
 import { failuresIn, readTold, removalSets } from './read-lines.ts';
 import { renderReport, type Report } from './report.ts';
 import { MEMORY_MAX_MB } from './watch-laws.ts';
@@ -117,10 +117,10 @@ async function main(): Promise<number> {
   const file = resolve(options.report);
   mkdirSync(dirname(file), { recursive: true });
   // All that was logged, and the lives of all that was seen, to find out about what the figures show.
-  writeFileSync(file.replace(/(\.json)?$/, '.log'), `${outcome.lines.join('\n')}\n`);
+  writeFileSync(fileBeside(options, 'log'), `${outcome.lines.join('\n')}\n`);
   const { pods, claims, nodes } = outcome.observed;
   const lives = { done: outcome.book.done, pods: [...pods.values()], claims: [...claims.values()], nodes: [...nodes] };
-  writeFileSync(file.replace(/(\.json)?$/, '.lives.json'), `${JSON.stringify(lives)}\n`);
+  writeFileSync(fileBeside(options, 'lives.json'), `${JSON.stringify(lives)}\n`);
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   say(`\n${renderReport(report)}\n\nThe figures are in ${options.report}`);
   return report.breaches.length > 0 ? 1 : 0;

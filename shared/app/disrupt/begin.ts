@@ -5,6 +5,7 @@ import type { Plan } from '../../core/model/plan.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { type Instant, instant } from '../../core/quantity/units.ts';
+import { hasEnded } from '../../kubernetes/pod-phase.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import type { Decision } from '../../ports/store.ts';
 import { commitPlan } from '../commit/commit-plan.ts';
@@ -130,8 +131,8 @@ async function nodesInUse(
 }
 
 function isNew({ metadata, status }: NodePod, nowMs: number): boolean {
-  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  return !hasEnded && metadata.deletionTimestamp === undefined && startedMs(status?.startTime) > nowMs - NEWS_MS;
+  if (hasEnded(status?.phase) || metadata.deletionTimestamp !== undefined) return false;
+  return startedMs(status?.startTime) > nowMs - NEWS_MS;
 }
 
 /** Nothing is said of a pod that its kubelet has not heard of yet. */

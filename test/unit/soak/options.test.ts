@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseSoakOptions, UsageError } from '../../soak/options.ts';
+import { fileBeside, parseSoakOptions, UsageError } from '../../soak/options.ts';
 
 const draw = (): string => 's-drawn';
 const parse = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}): unknown =>
@@ -34,6 +34,11 @@ test('every option is understood, with a space or an equals sign', () => {
 
 test('the name of the report has no folder of the seed’s', () => {
   expect(parse(['--seed', '../x y'])).toMatchObject({ report: '.soak/.._x_y-embedded.json' });
+});
+
+test('what belongs to a report stands beside it, whatever its name', () => {
+  expect(fileBeside({ report: '/a/s-1.json' }, 'log')).toBe('/a/s-1.log');
+  expect(fileBeside({ report: '/a.b/s-1' }, 'lives.json')).toBe('/a.b/s-1.lives.json');
 });
 
 test('help is asked for', () => {

@@ -1,3 +1,4 @@
+import { hasEnded } from '../../../kubernetes/pod-phase.ts';
 import { parseGoDuration } from '../../../kubernetes/text/go-duration.ts';
 import { annotation, taint } from '../../../contract/names.ts';
 import { podRequests } from '../../../core/rules/pod-requests.ts';
@@ -124,8 +125,7 @@ async function orItsFailure({ metadata }: NodePod, step: () => Promise<Told>): P
 }
 
 function isWaitingForEviction(pod: NodePod, now: number): boolean {
-  const phase = pod.status?.phase;
-  return phase !== 'Succeeded' && phase !== 'Failed' && isDrainable(pod, now);
+  return !hasEnded(pod.status?.phase) && isDrainable(pod, now);
 }
 
 /** False of a pod that no drain waits for: it goes with its machine. */

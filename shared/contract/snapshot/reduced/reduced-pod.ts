@@ -1,3 +1,4 @@
+import { hasEnded } from '../../../kubernetes/pod-phase.ts';
 import { taint } from '../../names.ts';
 import { isRecord, list, needed, object, record, text, type Of } from './field.ts';
 import {
@@ -87,8 +88,7 @@ interface TerminalPod {
 export function readPod(raw: unknown): ReadPod {
   const pod = rawPod.read(raw);
   if (pod === undefined || !isRecord(raw)) return null;
-  const phase = pod.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed') return { kind: 'terminal' };
+  if (hasEnded(pod.status?.phase)) return { kind: 'terminal' };
   const own = placement.read(raw['spec']) ?? {};
   return { kind: 'pod', shape: shapeOf(pod), facts: factsOf(pod, own) };
 }

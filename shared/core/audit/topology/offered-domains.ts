@@ -79,7 +79,10 @@ function offeredKinds(input: AuditedInput, pool: NodePool): ReadonlyArray<Offere
 function chosenLabel(key: string, requirements: ReadonlyArray<SelectorRequirement>): ChosenLabel {
   const about = requirements.filter((one) => normalizeKey(one.key) === key);
   const mayBe = (value: string): boolean => about.every((one) => meets(new Map([[key, [value]]]), one));
-  return { listed: about.flatMap(({ operator, values = [] }) => (operator === 'In' ? values : [])).filter(mayBe), mayBe };
+  return {
+    listed: about.flatMap(({ operator, values = [] }) => (operator === 'In' ? values : [])).filter(mayBe),
+    mayBe,
+  };
 }
 
 /**
