@@ -51,7 +51,7 @@ const DECK: Readonly<Record<Action['kind'] | 'pool', number>> = {
 
 /** Between two actions at least, milliseconds. */
 const PAUSE_LEAST_MS = 2_000;
-/** Between two actions in the mean, seconds, where nothing else is asked for: a deck is played in six and a half minutes. */
+/** Between two actions in the mean, seconds, unless asked for: a deck takes six and a half minutes then. */
 export const PAUSE_S = 7;
 /** Faults of Azure last so long, seconds. */
 const FAULT = { leastS: 30, spanS: 31 };
@@ -87,8 +87,8 @@ export function isLeftOut(action: Action, without: ReadonlySet<string>): boolean
 }
 
 /**
- * All that happens in `churnMs` milliseconds, in order, with a pause of `pauseS` seconds in the mean. The same seed draws
- * the same.
+ * All that happens in `churnMs` milliseconds, in order, with a pause of `pauseS` seconds in the mean. The same seed
+ * draws the same.
  */
 export function drawActions(seed: string, churnMs: number, pauseS = PAUSE_S): ReadonlyArray<Timed> {
   const spanMs = 2 * (1_000 * pauseS - PAUSE_LEAST_MS);
