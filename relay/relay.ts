@@ -88,6 +88,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const image = createImage({ cluster, buffers }, metrics, {
     changed: (urgency) => publisher.changed(urgency),
     hint: (hint) => publisher.hint(hint),
+    beatIn: (delayMs) => publisher.beatIn(delayMs),
   });
   const publisher = new Publisher({
     encode: image.encode,

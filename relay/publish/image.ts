@@ -6,6 +6,8 @@ import {
   type SnapshotChange,
 } from '../../shared/contract/snapshot/builder.ts';
 import type { SnapshotHeader } from '../../shared/contract/snapshot/encode.ts';
+import { isDisrupted } from '../../shared/kubernetes/disrupted-taint.ts';
+import { QUIET_MS } from '../../shared/kubernetes/marks.ts';
 import { createClusterIndex, type ClusterIndex } from '../watch/cluster-index.ts';
 import type { FeedSink } from '../watch/feed.ts';
 import { hintsOf, hintsOnStart, urgencyOf, type Hint, type Urgency } from '../hint/hints.ts';
@@ -29,6 +31,8 @@ export interface Image {
 interface ImageListener {
   readonly changed: (urgency: Urgency) => void;
   readonly hint: (hint: Hint | PodEventHint) => void;
+  /** In so long a heartbeat is wanted: somebody waits to hear that nothing has happened until then. */
+  readonly beatIn: (delayMs: number) => void;
 }
 
 /**
@@ -55,6 +59,7 @@ export function createImage(
     for (const hint of hintsOf(change, index.view)) listener.hint(hint);
     const podEvent = podEvents.hintOf(change, at);
     if (podEvent !== null) listener.hint(podEvent);
+    if (isMarking(change)) listener.beatIn(QUIET_MS);
   }
 
   return {
@@ -83,4 +88,10 @@ export function createImage(
       nodes: () => builder.count('nodes'),
     },
   };
+}
+
+/** Does the change close a node that is to go? Whoever removes it waits until nobody has come for a while. */
+function isMarking(change: SnapshotChange): boolean {
+  if (change.kind !== 'object' || change.resource !== 'nodes') return false;
+  return isDisrupted(change.after) && !isDisrupted(change.before);
 }

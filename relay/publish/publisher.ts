@@ -17,6 +17,9 @@ export interface PublishTiming {
 
 export const publishTiming: PublishTiming = { leastMs: 200, lazyMs: 1_500, heartbeatMs: 10_000 };
 
+/** Heartbeats that are asked for within so long are one: nodes that go together are marked one after the other. */
+const BEATS_AS_ONE_MS = 250;
+
 /** Publishing takes at most this share of the time, one in so many, so that a huge cluster's relay still watches. */
 const SHARE_OF_TIME = 5;
 
@@ -79,6 +82,8 @@ export class Publisher {
   #isStopped = false;
   #isArming = false;
   #beatDueMs = 0;
+  /** When heartbeats were asked for beside those that come anyway, earliest first. */
+  #askedBeatsMs: ReadonlyArray<number> = [];
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | null = null;
 
@@ -110,6 +115,16 @@ export class Publisher {
     if (known === undefined || dueMs < known.dueMs) this.#waiting.set(key, { hint: given, dueMs });
     else if (given.kind === 'pod-event') this.#waiting.set(key, { hint: given, dueMs: known.dueMs });
     if (given.kind === 'pods' && given.delayMs === 0 && this.#unpublished.lazySinceMs !== null) this.changed('urgent');
+    this.#schedule();
+  }
+
+  /**
+   * A heartbeat is wanted in so long, which says that nothing has changed until then. Another that was asked for a
+   * moment before is put off until then.
+   */
+  beatIn(delayMs: number): void {
+    const dueMs = now() + delayMs;
+    this.#askedBeatsMs = [...this.#askedBeatsMs.filter((one) => one <= dueMs - BEATS_AS_ONE_MS), dueMs];
     this.#schedule();
   }
 
@@ -151,6 +166,7 @@ export class Publisher {
     this.#version = null;
     this.#waiting.clear();
     this.#owedHint = null;
+    this.#askedBeatsMs = [];
     this.#options.outbox.clear();
     clearTimeout(this.#timer);
   }
@@ -177,9 +193,13 @@ export class Publisher {
   }
 
   #nextDueMs(): number {
-    let due = Math.min(this.#publishDueMs(), this.#beatDueMs);
+    let due = Math.min(this.#publishDueMs(), this.#nextBeatMs());
     for (const one of this.#waiting.values()) if (!this.#isHeld(one)) due = Math.min(due, one.dueMs);
     return due;
+  }
+
+  #nextBeatMs(): number {
+    return Math.min(this.#beatDueMs, ...this.#askedBeatsMs);
   }
 
   /** Sets the timer again, once however many changes come in this turn of the event loop. */
@@ -206,7 +226,7 @@ export class Publisher {
     try {
       if (this.#mayPublish() && this.#publishDueMs() <= now()) await this.#publish();
       if (this.#mayPublish()) this.#sendDue();
-      if (this.#mayPublish() && this.#beatDueMs <= now()) await this.#beat();
+      if (this.#mayPublish() && this.#nextBeatMs() <= now()) await this.#beat();
     } catch (error) {
       this.#options.log.error('publishing failed unexpectedly', { reason: reasonOf(error) });
       this.#earliestMs = now() + this.#retry.next(null);
@@ -284,6 +304,7 @@ export class Publisher {
   async #beat(): Promise<void> {
     const { store, timing, log, onBeat } = this.#options;
     this.#beatDueMs = now() + timing.heartbeatMs;
+    this.#askedBeatsMs = this.#askedBeatsMs.filter((one) => one > now());
     if (this.#term === null || this.#version === null) return;
     try {
       const atMs = Date.now();

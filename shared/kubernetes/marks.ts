@@ -49,3 +49,10 @@ export const markTaint = {
    */
   dedicated: { key: 'nodewright.dev/reserved', effect: 'NoSchedule' },
 } as const;
+
+/**
+ * From the mark of a node to its deletion, milliseconds: the scheduler, which knows the taint within a second, has sent
+ * nobody there for so long, and what it had decided before is in the snapshot. Karpenter waits 15 s before it marks;
+ * here the mark is what is waited on.
+ */
+export const QUIET_MS = 5_000;

@@ -74,6 +74,7 @@ export class SimulatedRelay {
         this.#wake(urgency === 'urgent' ? 0 : LAZY_MS);
       },
       hint: (hint: Hint | PodEventHint): void => this.#hint(hint),
+      beatIn: (delayMs: number): void => void parts.timeline.after(delayMs, () => this.#writeBeat()),
     };
     const moment = (): Moment => ({ nowMs: parts.timeline.now(), atMs: this.#clockMs() });
     this.#image = createImage({ cluster: parts.cluster, buffers: false }, createMetrics(), listener, moment);
@@ -244,9 +245,13 @@ export class SimulatedRelay {
 
   #beat(): void {
     if (!this.#alive) return;
+    this.#parts.timeline.after(HEARTBEAT_MS, () => this.#beat());
+    this.#writeBeat();
+  }
+
+  #writeBeat(): void {
+    if (!this.#alive || !this.#started || this.#isStalled) return;
     const { timeline, blobs, cluster, aheadMs } = this.#parts;
-    timeline.after(HEARTBEAT_MS, () => this.#beat());
-    if (this.#isStalled) return;
     const version = `${this.#term}-${this.#published}`;
     const atMs = this.#clockMs();
     const holdsAtMs = (this.holdsMs() ?? timeline.now()) + aheadMs;

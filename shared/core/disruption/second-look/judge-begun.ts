@@ -1,5 +1,6 @@
 import { isDisrupted } from '../../../kubernetes/disrupted-taint.ts';
 import { isDedicated } from '../../../kubernetes/dedicated-taint.ts';
+import { QUIET_MS } from '../../../kubernetes/marks.ts';
 import type { Finding } from '../../audit/seen/finding.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
@@ -29,13 +30,6 @@ import {
   type Candidate,
 } from './begun.ts';
 import { type Short, type Shortage, shortageOf } from './shortage.ts';
-
-/**
- * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so
- * long, and what it had decided before is in the snapshot. Karpenter waits 15 s before it marks; here the mark is what
- * is waited on.
- */
-const QUIET_MS = 5_000;
 
 /**
  * Replacements that are not initialized by then are not waited for: as in Karpenter, ten minutes. Nor is anything else

@@ -16,6 +16,7 @@ function open() {
     {
       changed: (urgency) => void told.push(`changed ${urgency}`),
       hint: (hint) => void told.push(`hint ${hint.kind}`),
+      beatIn: (delayMs) => void told.push(`beat in ${delayMs} ms`),
     },
     moment,
   );
@@ -50,6 +51,24 @@ describe('what comes', () => {
     expect(
       [image.gauges['pods'], image.gauges['pod_shapes'], image.gauges['waiting_pods']].map((read) => read?.()),
     ).toEqual([1, 1, 1]);
+  });
+
+  test('and closes a node that is to go asks for a heartbeat by which nobody has come for a while', () => {
+    const { nodes, told } = open();
+    const marked = (name: string) => ({
+      ...node(name),
+      spec: { providerID: `azure://${name}`, taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] },
+    });
+    const beats = (): ReadonlyArray<string> => told.filter((text) => text.startsWith('beat'));
+    nodes.upsert(node('a'));
+    expect(beats()).toEqual([]);
+    nodes.upsert(marked('a'));
+    nodes.upsert(marked('b'));
+    expect(beats()).toEqual(['beat in 5000 ms', 'beat in 5000 ms']);
+    nodes.upsert({ ...marked('a'), status: { allocatable: { cpu: '3' } } });
+    nodes.upsert(node('a'));
+    nodes.remove({ metadata: { name: 'b' } });
+    expect(beats()).toHaveLength(2);
   });
 
   test('and cannot be read is counted and told to nobody', () => {

@@ -105,6 +105,50 @@ describe('the publisher', () => {
     expect(behindMs.slice(2)).toEqual([1_000]);
   });
 
+  test('a heartbeat that is asked for comes at that time, and the next ten seconds later', async () => {
+    const { publisher, beats } = open();
+    publisher.reconsider();
+    await pass(2_000);
+    publisher.beatIn(5_000);
+    await pass(4_900);
+    expect(beats()).toBe(1);
+    await pass(200);
+    expect(beats()).toBe(2);
+    await pass(9_800);
+    expect(beats()).toBe(2);
+    await pass(200);
+    expect(beats()).toBe(3);
+  });
+
+  test('of heartbeats that are asked for at once the last comes, and of others each', async () => {
+    const { publisher, beats } = open();
+    publisher.reconsider();
+    await pass(100);
+    for (let count = 0; count < 4; count++) {
+      publisher.beatIn(5_000);
+      await pass(50);
+    }
+    await pass(800);
+    publisher.beatIn(5_000);
+    await pass(4_100);
+    expect(beats()).toBe(1);
+    await pass(100);
+    expect(beats()).toBe(2);
+    await pass(900);
+    expect(beats()).toBe(3);
+  });
+
+  test('a heartbeat that was asked for in a term that is over does not come', async () => {
+    const { publisher, state, beats } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    publisher.beatIn(5_000);
+    state.term = 2;
+    publisher.reconsider();
+    await pass(8_000);
+    expect(beats()).toBe(2);
+  });
+
   test('a hint that is not urgent waits its time, and a steady stream of the same does not put it off', async () => {
     const { publisher, take, change } = open();
     publisher.reconsider();
