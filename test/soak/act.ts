@@ -2,7 +2,7 @@ import type { Child } from '../../sandbox/world/processes/child.ts';
 import { noFaults } from '../../sandbox/azure/state/options.ts';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
 import type { World } from '../e2e/kit/world.ts';
-import type { Book } from './book.ts';
+import { type Book, OF_AZURE } from './book.ts';
 import type { Action, AzureFault, Part } from './draw-actions.ts';
 import type { Observed } from './observe.ts';
 import { apps, appManifests, extraPool, jobManifest } from './workloads.ts';
@@ -157,7 +157,7 @@ function breakAzure(
     azure.setQuota(quota);
     return Promise.resolve();
   };
-  trouble(stage, `Azure: ${fault}`, seconds, heal);
+  trouble(stage, `${OF_AZURE}${fault}`, seconds, heal);
   switch (fault) {
     case 'throttled':
       azure.orderFault({

@@ -1,3 +1,6 @@
+/** What troubles of Azure's begin with; all others are ours. */
+export const OF_AZURE = 'Azure: ';
+
 /** Something broken on purpose for a while. Times are milliseconds since the run began. */
 export interface Trouble {
   readonly what: string;

@@ -1,3 +1,4 @@
+import { OF_AZURE, type Trouble } from './book.ts';
 import type { ClaimLife, NodeLife, PodLife } from './observe.ts';
 import { textFact } from '../../sandbox/start/view/app-events.ts';
 import type { RemovalSet, Told } from './read-lines.ts';
@@ -25,6 +26,17 @@ export function waitsOf(pods: Iterable<PodLife>): Spread | null {
   for (const { canRun, seenMs, boundMs } of pods)
     if (canRun && boundMs !== null) waits.push((boundMs - seenMs) / 1_000);
   return spreadOf(waits);
+}
+
+/** Those that had their node before any fault of Azure began, or were seen after it had ended. */
+export function besideFaults(
+  pods: ReadonlyArray<PodLife>,
+  troubles: ReadonlyArray<Pick<Trouble, 'what' | 'fromMs' | 'endedMs'>>,
+): ReadonlyArray<PodLife> {
+  const faults = troubles.filter(({ what }) => what.startsWith(OF_AZURE));
+  return pods.filter(({ seenMs, boundMs }) =>
+    faults.every(({ fromMs, endedMs }) => (boundMs ?? Infinity) < fromMs || (endedMs ?? Infinity) < seenMs),
+  );
 }
 
 /** The pods that waited longest, longest first, as sentences, each with what its events told meanwhile. */
@@ -65,6 +77,15 @@ export function setFigures(sets: ReadonlyArray<RemovalSet>): ReadonlyArray<SetFi
       takenBack: some.filter(({ isTakenBack }) => isTakenBack).length,
     }))
     .toSorted((a, b) => (a.reason < b.reason ? -1 : 1));
+}
+
+/** From the mark to the removal, seconds; of sets in whose place nothing comes, and that went. */
+export function toldToRemoved(sets: ReadonlyArray<RemovalSet>): Spread | null {
+  return spreadOf(
+    sets.flatMap(({ replacements, toldMs, removedMs }) =>
+      replacements === 0 && removedMs !== null ? [(removedMs - toldMs) / 1_000] : [],
+    ),
+  );
 }
 
 /** From the last replacement's readiness to the removal's beginning, seconds; of sets with replacements that went. */

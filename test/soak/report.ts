@@ -12,7 +12,12 @@ export interface Report {
   readonly restSeconds: number;
   /** How many actions there were of each kind; those that found nothing to act on are left out. */
   readonly actions: Readonly<Record<string, number>>;
-  readonly pods: { readonly waits: Spread | null; readonly longest: ReadonlyArray<string> };
+  readonly pods: {
+    readonly waits: Spread | null;
+    /** Of those that did not wait while Azure had a fault. */
+    readonly besideFaults: Spread | null;
+    readonly longest: ReadonlyArray<string>;
+  };
   readonly atRest: {
     /** After so long all was one to one and every pod ran; null: never. */
     readonly settledAfter: number | null;
@@ -38,6 +43,7 @@ export interface Report {
   readonly removals: {
     readonly sets: ReadonlyArray<SetFigures>;
     readonly readyToRemoved: Spread | null;
+    readonly toldToRemoved: Spread | null;
     /** Each node of which marks came off, with why, as sentences. */
     readonly takenBack: ReadonlyArray<string>;
   };
@@ -92,6 +98,7 @@ function rowsOf(report: Report): ReadonlyArray<readonly [name: string, text: str
   return [
     ['actions', `${total}: ${renderCounts(report.actions)}`],
     ['pods that can run', `waited ${renderSpread(pods.waits)}`],
+    ['beside faults of Azure', `waited ${renderSpread(pods.besideFaults)}`],
     ['longest waits', pods.longest.map((one) => `\n    ${one}`).join('') || 'none'],
     ['at rest', renderRest(atRest)],
     [
@@ -103,6 +110,7 @@ function rowsOf(report: Report): ReadonlyArray<readonly [name: string, text: str
     ['removal sets', removals.sets.map(renderSet).join(', ') || 'none'],
     ['taken back', removals.takenBack.join(' · ') || 'none'],
     ['ready to removed', renderSpread(removals.readyToRemoved)],
+    ['marked to removed', `${renderSpread(removals.toldToRemoved)}, where nothing comes in their place`],
     ['nodes kept', `${kept.toFixed(1)} % of ${nodes.minutes.toFixed(0)} node-minutes`],
     ['kept longest', nodes.longestKept.join(' · ') || 'none'],
     ['memory', Object.entries(report.memoryMb).map(renderMemory).join('; ')],

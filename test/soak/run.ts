@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { churnAndRest, type Outcome } from './churn-and-rest.ts';
 import {
+  besideFaults,
   countTold,
   cpuPercent,
   emptyFigures,
@@ -13,6 +14,7 @@ import {
   seconds,
   setFigures,
   takenBackIn,
+  toldToRemoved,
   unusedClaims,
   waitsOf,
 } from './measure.ts';
@@ -67,7 +69,11 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
     churnSeconds: outcome.churnMs / 1_000,
     restSeconds: outcome.restMs / 1_000,
     actions: Object.fromEntries([...Map.groupBy(did, ({ kind }) => kind)].map(([kind, some]) => [kind, some.length])),
-    pods: { waits: waitsOf(pods), longest: longestWaits(pods, LONGEST) },
+    pods: {
+      waits: waitsOf(pods),
+      besideFaults: waitsOf(besideFaults(pods, book.troubles)),
+      longest: longestWaits(pods, LONGEST),
+    },
     atRest: outcome.atRest,
     machines: {
       made: creations,
@@ -77,7 +83,12 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
       longEmpty,
       unused: unusedClaims(observed.claims.values()),
     },
-    removals: { sets: setFigures(sets), readyToRemoved: readyToRemoved(sets), takenBack: takenBackIn(told) },
+    removals: {
+      sets: setFigures(sets),
+      readyToRemoved: readyToRemoved(sets),
+      toldToRemoved: toldToRemoved(sets),
+      takenBack: takenBackIn(told),
+    },
     nodes: {
       minutes: kept.nodeMinutes,
       keptMinutes: kept.keptMinutes,

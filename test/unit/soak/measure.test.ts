@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  besideFaults,
   cpuPercent,
   emptyFigures,
   keptFigures,
@@ -10,10 +11,29 @@ import {
   setFigures,
   spreadOf,
   takenBackIn,
+  toldToRemoved,
   unusedClaims,
   waitsOf,
 } from '../../soak/measure.ts';
 import { claim, pod } from './lives.ts';
+
+test('a wait is beside faults of Azure that was over before they began, or began when they were over', () => {
+  const troubles = [
+    { what: 'Azure: slow', fromMs: 10_000, endedMs: 20_000 },
+    { what: 'relay killed', fromMs: 30_000, endedMs: 40_000 },
+    { what: 'Azure: errors', fromMs: 50_000, endedMs: null },
+  ];
+  const of = (seenMs: number, boundMs: number | null) => pod({ name: `${seenMs}-${boundMs}`, seenMs, boundMs });
+  const all = [
+    of(0, 9_999),
+    of(0, 10_000),
+    of(19_000, 25_000),
+    of(21_000, 49_999),
+    of(21_000, 50_000),
+    of(60_000, null),
+  ];
+  expect(besideFaults(all, troubles).map(({ name }) => name)).toEqual(['0-9999', '21000-49999']);
+});
 
 test('percentiles are values that occurred, by nearest rank', () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index);
@@ -33,7 +53,7 @@ test('waits are of pods that can run and have a node; the longest are named', ()
   expect(longestWaits(pods, 1)).toEqual(['b: 10.0 s, from 1.0 s on\n      2.0 Nominated: to x']);
 });
 
-test('sets are counted by reason; only those with replacements that went tell how long a removal takes', () => {
+test('sets are counted by reason; those that went tell how long that took, from the mark or from the last replacement on', () => {
   const set = {
     decision: 'd',
     nodes: 1,
@@ -53,6 +73,7 @@ test('sets are counted by reason; only those with replacements that went tell ho
     { reason: 'Empty', told: 1, takenBack: 0 },
   ]);
   expect(readyToRemoved(sets)).toMatchObject({ count: 1, most: 2 });
+  expect(toldToRemoved(sets)).toMatchObject({ count: 1, most: 5 });
 });
 
 test('node minutes count until a node has gone, and those that it is kept for are part of them', () => {

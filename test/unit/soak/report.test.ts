@@ -8,7 +8,7 @@ const report: Report = {
   churnSeconds: 420,
   restSeconds: 180,
   actions: { scale: 18, job: 11 },
-  pods: { waits: spread, longest: ['web-1: 38.9 s, from 12.0 s on'] },
+  pods: { waits: spread, besideFaults: { ...spread, most: 21.04 }, longest: ['web-1: 38.9 s, from 12.0 s on'] },
   atRest: {
     settledAfter: 41,
     unrest: [],
@@ -22,6 +22,7 @@ const report: Report = {
   removals: {
     sets: [{ reason: 'Empty', told: 4, takenBack: 1 }],
     readyToRemoved: spread,
+    toldToRemoved: { ...spread, most: 7.04 },
     takenBack: ['9.0 s c (d2): pods came'],
   },
   nodes: { minutes: 100, keptMinutes: 7.6, longestKept: ['aks-general-1: 30.0 s'] },
@@ -42,6 +43,8 @@ test('the report tells every figure with its unit, and that every law held', () 
     'Soak of seed s-1 on the embedded control plane: 7.0 minutes of churn, 3.0 of rest',
     '29: 18 scale, 11 job',
     'waited p50 0.2 s, p90 14.5, p99 24.5, worst 38.9 (10)',
+    'waited p50 0.2 s, p90 14.5, p99 24.5, worst 21.0 (10)',
+    'worst 7.0 (10), where nothing comes in their place',
     'reached after 41 s, 60 pods run; do-not-disrupt taken off 1 pods',
     '30 made, 2 evicted; 31 claims, 1 never used, 2 empty for more than 45 s',
     '$1.200 an hour; $1.000 planned for an empty cluster, 1.20 times; $1.150 planned for one with the nodes that',
