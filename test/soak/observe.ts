@@ -66,7 +66,7 @@ export interface ClaimLife {
 export interface NodeLife {
   readonly seenMs: number;
   goneMs: number | null;
-  /** Since when it is kept for planned pods (`nodewright.dev/reserved`); null: it is open. */
+  /** Since when it is kept for planned pods (`nodewright.dev/reserved`); null: it is open, or goes. */
   keptSinceMs: number | null;
   keptMs: number;
 }
@@ -239,7 +239,9 @@ function noteNode(nodes: Map<string, NodeLife>, { metadata, spec }: Node, nowMs:
   if (!metadata.name.startsWith('aks-') || metadata.name.startsWith('aks-system-')) return;
   const life: NodeLife = nodes.get(metadata.name) ?? { seenMs: nowMs, goneMs: null, keptSinceMs: null, keptMs: 0 };
   nodes.set(metadata.name, life);
-  keep(life, spec?.taints?.some(({ key }) => key === taint.dedicated.key) === true, nowMs);
+  // One that goes is closed to all, whoever it was kept for.
+  const isGoing = metadata.deletionTimestamp !== undefined;
+  keep(life, !isGoing && spec?.taints?.some(({ key }) => key === taint.dedicated.key) === true, nowMs);
 }
 
 function keep(node: NodeLife, isKept: boolean, nowMs: number): void {
