@@ -32,7 +32,7 @@ export interface BuyingFor {
   readonly createdFor: string;
 }
 
-/** Claims that a decision takes back, as its plan, which is made without them, has a place for everybody. */
+/** Claims that a decision withdraws, as its plan, which is made without them, has a place for everybody. */
 export interface Withdrawing {
   readonly withdrawn: ReadonlyArray<Withdrawn>;
 }

@@ -18,7 +18,7 @@ const AT_ONCE = 8;
 const WHY = 'Deleted before its node came: its pods run elsewhere or are gone, and no other waits for it';
 
 /**
- * Deletes the claims that the decision withdraws, and answers the resource versions by which they are gone. One that
+ * Deletes the claims that the decision withdraws, and returns the resource versions by which they are gone. One that
  * has a node by now, that says by now that it is to stay, or that is another, is left alone. Twice is as once. What
  * cannot be deleted is told, and nobody waits for it: a later look tries again, and a node that nobody uses goes as
  * empty.

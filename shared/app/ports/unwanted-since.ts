@@ -4,8 +4,8 @@
  */
 export interface UnwantedSince {
   /**
-   * Tells of every claim that nobody waits for now, by uid, and answers since when without a break, in milliseconds
-   * since the epoch. Those that are not named are wanted: their time begins anew.
+   * Tells of every claim that nobody waits for now, by uid, and returns since when without a break, in milliseconds
+   * since the epoch. Those that are not named are wanted: their time begins again.
    */
   note(uids: ReadonlyArray<string>, nowMs: number): ReadonlyMap<string, number>;
 }

@@ -19,7 +19,7 @@ import { wake } from '../ports/wake.ts';
 import { isDeniedStill } from '../tell/denied-condition.ts';
 
 /**
- * Nobody must have waited for a claim for so long: whoever deletes pods and makes them anew, by a roll-out or by hand,
+ * Nobody must have waited for a claim for so long: whoever deletes pods and makes new ones, by a roll-out or by hand,
  * does so within seconds, and finds the machine on its way.
  */
 export const UNWANTED_MS = 5_000;
@@ -34,7 +34,7 @@ const TRIED_EVERY_MS = 20_000;
 const LOST_PAUSE_MS = 250;
 
 /**
- * Takes back claims on their way that nobody waits for any more (`unwantedClaims`), once a plan without them has a place
+ * Withdraws claims on their way that nobody waits for any more (`unwantedClaims`), once a plan without them has a place
  * for all who have one now. `left`: of the look's own plan, which buys nothing. Karpenter lets such a machine come, and
  * removes its node as empty.
  */
