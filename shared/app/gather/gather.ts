@@ -185,8 +185,8 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
     const pods = [...[...planned.pods, ...bufferPods].map(({ uid }) => uid), ...successors];
     const inFlight = { pods, instanceType, zone, capacityType };
     const dedication = decision.reservations?.[index] ?? claim.metadata.name;
-    if (planned.pods.length > 0 && own.length + bufferPods.length === 0)
-      madeFor.set(claim.metadata.name, [...planned.pods, ...podsOfDedication(decision, dedication)]);
+    const others = own.length + bufferPods.length;
+    noteMadeFor(madeFor, claim, { others, pods: [...planned.pods, ...podsOfDedication(decision, dedication)] });
     if (dedication !== claim.metadata.name) {
       const { name } = claim.metadata;
       const places = planned.pods.length;
@@ -212,6 +212,15 @@ function noteKept(
   if (node === null || value === null) return;
   const isForMovers = node.metadata.labels?.[label.initialized] === 'true' && movers > 0;
   if (isForMovers || isShut(claim)) kept.set(node.metadata.name, { claim, value });
+}
+
+/** `others`: how many pods that run, or stand for the room of a buffer, the claim was made for. */
+function noteMadeFor(
+  madeFor: Map<string, ReadonlyArray<PodReference>>,
+  { metadata: { name } }: NodeClaim,
+  { pods, others }: { readonly pods: ReadonlyArray<PodReference>; readonly others: number },
+): void {
+  if (pods.length > 0 && others === 0) madeFor.set(name, pods);
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */
