@@ -125,9 +125,9 @@ function takenHints(before: PodState | null, after: PodState | null, view: HintV
 }
 
 /**
- * A pod that waited is gone, or has come to a node that was not made for it, while a node is on its way: nobody may wait
- * for that any more. Whoever comes to a node that starts has mostly waited for it; but where several nodes are kept for
- * pods that are alike, and nobody waits any more, those that come later are not needed.
+ * A pod that waited is gone, or has come to a node that was not made for it, while a node is on its way: nobody may
+ * wait for that any more. Whoever comes to a node that starts has mostly waited for it; but where several nodes are
+ * kept for pods that are alike, and nobody waits any more, those that come later are not needed.
  */
 function unwantedHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   if (!isWaiting(before) || before?.deleting === true || !view.awaitsNodes()) return [];

@@ -1,4 +1,4 @@
-import { mayBeWithdrawn } from '../../core/disruption/unwanted-claims.ts';
+import { mayBeWithdrawn } from '../../core/disruption/withdrawal/unwanted-claims.ts';
 import { LostRaceError, RefusedError } from '../../ports/errors.ts';
 import type { Decision, Withdrawn } from '../../ports/store.ts';
 import { eventAbout } from '../claims/node-claim.ts';

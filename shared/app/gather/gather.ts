@@ -59,7 +59,8 @@ export interface Gathered {
   readonly kept: ReadonlyMap<string, KeptNode>;
   /**
    * Claims in flight that were made for pods which had no node, and for nobody else: for each all pods that may come to
-   * its node. Where several share a dedication these are everybody's of them, as whichever node is ready first is taken.
+   * its node. Where several share a dedication these are everybody's of them, as whichever node is ready first is
+   * taken.
    */
   readonly madeFor: ReadonlyMap<string, ReadonlyArray<PodReference>>;
 }

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { digest } from '../../contract/digest.ts';
-import { unwantedClaims } from '../../core/disruption/unwanted-claims.ts';
+import { unwantedClaims } from '../../core/disruption/withdrawal/unwanted-claims.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
@@ -90,7 +90,9 @@ async function ripe(ports: Ports, unwanted: ReadonlyArray<NodeClaim>): Promise<R
   return unwanted.filter((claim) => nowMs - sinceMs(claim) >= UNWANTED_MS).slice(0, WITHDRAWN_MAX);
 }
 
-/** A sound plan for the view without the claims; null where it buys anything, or has no place for somebody who has one. */
+/**
+ * A sound plan for the view without the claims; null where it buys anything, or has no place for somebody who has one.
+ */
 function planWithout(
   ports: Ports,
   { gathered, input, left }: { readonly gathered: Gathered; readonly input: ProvisioningInput } & Pick<Plan, 'left'>,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { unwantedClaims } from '../../../../shared/core/disruption/unwanted-claims.ts';
+import { unwantedClaims } from '../../../../shared/core/disruption/withdrawal/unwanted-claims.ts';
 import type { Pod } from '../../../../shared/core/model/cluster.ts';
 import type { ProvisioningInput } from '../../../../shared/core/model/provisioning-input.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';

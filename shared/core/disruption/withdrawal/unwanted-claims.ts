@@ -1,16 +1,16 @@
-import { parseGoDuration } from '../../kubernetes/text/go-duration.ts';
-import { labelKey } from '../../kubernetes/labels.ts';
-import type { NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
-import { markKey } from '../../kubernetes/marks.ts';
-import type { PodReference } from '../model/plan.ts';
-import type { ProvisioningInput } from '../model/provisioning-input.ts';
-import { machinesOf } from '../present/existing-capacity.ts';
-import { DO_NOT_DISRUPT } from '../present/pending-pods.ts';
-import type { Instant } from '../quantity/units.ts';
-import { readPause } from './brakes/pauses.ts';
-import { says } from './candidates/claim-conditions.ts';
-import { nodeBudgets } from './candidates/node-budgets.ts';
-import { isMarked, replacementsOf } from './second-look/begun.ts';
+import { parseGoDuration } from '../../../kubernetes/text/go-duration.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
+import type { NodeClaim, NodePool } from '../../../kubernetes/manifest.ts';
+import { markKey } from '../../../kubernetes/marks.ts';
+import type { PodReference } from '../../model/plan.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
+import { machinesOf } from '../../present/existing-capacity.ts';
+import { DO_NOT_DISRUPT } from '../../present/pending-pods.ts';
+import type { Instant } from '../../quantity/units.ts';
+import { readPause } from '../brakes/pauses.ts';
+import { says } from '../candidates/claim-conditions.ts';
+import { nodeBudgets } from '../candidates/node-budgets.ts';
+import { isMarked, replacementsOf } from '../second-look/begun.ts';
 
 /** What is known of pods beside the view that plans are made of. */
 export interface Awaited {
