@@ -27,7 +27,10 @@ export const UNWANTED_MS = 5_000;
 /** A mistake of ours then costs few machines before people see it; the next look takes as many. */
 const WITHDRAWN_MAX = 20;
 
-/** The proof takes as long as a plan, and pods may wait behind it: where it fails it is not tried at every look. */
+/**
+ * The proof takes as long as a plan, and pods may wait behind it: where it fails, or a deletion does, not every look
+ * tries.
+ */
 const TRIED_EVERY_MS = 20_000;
 
 /** Decisions lost to another instance are tried again after this pause. */
@@ -45,12 +48,15 @@ export async function withdrawUnwanted(ports: Ports, gathered: Gathered, { left 
   if (unwanted.length === 0) return;
   const withdrawn = unwanted.map(({ metadata: { name, uid = '' } }) => ({ name, uid }));
   const names = withdrawn.map(({ name }) => name);
-  if (!ports.told.isNews(`withdraw/${digest(...names)}`, ports.now(), TRIED_EVERY_MS)) return;
+  const tried = `withdraw/${digest(...names)}`;
+  if (ports.told.isKnown(tried, ports.now())) return;
   const made = planWithout(ports, { gathered, input, left }, names);
+  if (made === null) ports.told.isNews(tried, ports.now(), TRIED_EVERY_MS);
   if (made === null || (await hasSomebodyCome(ports, gathered.snapshot))) return;
   const cause = `nobody waits for ${names.join(', ')}`;
   const committed = await commitPlan(ports, { ...gathered, input: made.input }, made.plan, cause, { withdrawn });
   if (committed.kind === 'lost') return wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
+  ports.told.isNews(tried, ports.now(), TRIED_EVERY_MS);
   await execute(ports, committed.state, committed.decision);
   ports.places.note(made.plan, committed.state.generation);
 }

@@ -188,6 +188,9 @@ describe('a claim that is to be withdrawn', () => {
     expect(await provision({ ...told, ledger: { ...told.ledger, commit } })).toEqual({ kind: 'idle' });
     expect([stateOf('general-1'), await generation()]).toEqual(['there', 2]);
     expect(sent.at(-1)?.hint).toMatchObject({ kind: 'pods', reason: 'lost' });
+    server.delete('leases', 'nodewright-system/nodewright-generation');
+    await provision(told);
+    expect(stateOf('general-1')).toBe('leaving');
   });
 
   test('is withdrawn by whoever comes next where the process dies after the commit, and once', async () => {
