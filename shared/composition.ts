@@ -22,6 +22,7 @@ import { type Transport, createTransport } from './adapters/kubernetes/transport
 import type { Log, Ports } from './app/ports/ports.ts';
 import { createTurns } from './app/ports/turns.ts';
 import { createRecentPlaces } from './app/ports/recent-places.ts';
+import { createUnwantedSince } from './app/ports/unwanted-since.ts';
 import { createRecentReports } from './app/ports/recent-reports.ts';
 import { withLostEvents } from './app/ports/with-lost-events.ts';
 import { RetryableError } from './ports/errors.ts';
@@ -133,6 +134,7 @@ function compose(settings: Settings): App {
       turns: createTurns(),
       told: createRecentReports(),
       places: createRecentPlaces(),
+      unwanted: createUnwantedSince(),
       deviceSelectors: ignored ? null : deviceSelectors,
     };
   });

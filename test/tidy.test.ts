@@ -114,6 +114,7 @@ const coreFolders = [
   'disruption/audit',
   'disruption',
   'disruption/second-look',
+  'disruption/withdrawal',
 ];
 
 /** More files than this in one folder, and nobody sees at a glance what it holds. */

@@ -32,6 +32,9 @@ const ARRIVAL_DELAY_MS = 3_000;
 /** Once all have come the node can be opened; in a burst many nodes get their last pods within one another's time. */
 const ALL_CAME_DELAY_MS = 250;
 
+/** A scale-down takes many pods away, and a Job that ends makes room for many; the snapshot has them all by then. */
+const UNWANTED_DELAY_MS = 1_500;
+
 /** Pods leave a node in bursts; the drain looks once per burst. */
 const DRAIN_DELAY_MS = 250;
 
@@ -109,6 +112,7 @@ function podHints(before: PodState | null, after: PodState | null, view: HintVie
   return [
     ...(isNews ? [podsHint('pods-unschedulable')] : []),
     ...takenHints(before, after, view),
+    ...unwantedHints(before, after, view),
     ...arrivalHints(before, after, view),
     ...drainHints(before, after, view),
   ];
@@ -118,6 +122,20 @@ function podHints(before: PodState | null, after: PodState | null, view: HintVie
 function takenHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const hasCome = (after?.nodeName ?? null) !== null && (before?.nodeName ?? null) === null;
   return hasCome && view.hasBuffers() ? [podsHint('room-taken', BUFFER_DELAY_MS)] : [];
+}
+
+/**
+ * A pod that waited is gone, or has come to a node that was not made for it, while a node is on its way: nobody may
+ * wait for that any more. Whoever comes to a node that starts has mostly waited for it; but where several nodes are
+ * kept for pods that are alike, and nobody waits any more, those that come later are not needed.
+ */
+function unwantedHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
+  if (!isWaiting(before) || before?.deleting === true || !view.awaitsNodes()) return [];
+  if (after?.deleting === false) {
+    if (after.nodeName === null) return [];
+    if (view.isStarting(after.nodeName) && view.podsWait()) return [];
+  }
+  return [podsHint('pod-waits-no-more', UNWANTED_DELAY_MS)];
 }
 
 /** The node is opened to everybody when the pods have come that it is kept for. */

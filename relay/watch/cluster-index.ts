@@ -26,6 +26,10 @@ export interface HintView {
    * nodes.
    */
   readonly dedicatedTo: (nodeName: string) => { readonly claim: string; readonly missing: number } | null;
+  /** True while a claim that a decision made has no node that has registered. */
+  readonly awaitsNodes: () => boolean;
+  /** True for a node of ours that is not in use yet, or kept for the pods it was made for. */
+  readonly isStarting: (nodeName: string) => boolean;
   /** The claim of any node of ours. Null for foreign nodes. */
   readonly claimOf: (nodeName: string) => string | null;
   /**
@@ -64,6 +68,7 @@ export function createClusterIndex(
   const waiting = createWaitingPods();
   const deletingNodes = new Map<string, string>();
   const deletingClaims = new Set<string>();
+  const awaitedClaims = new Set<string>();
   const claimOfNode = new Map<string, string>();
   /** Those that a node can have been made for. */
   const arrived = createPodsByNode((pod) => !pod.placedByOwner);
@@ -84,6 +89,8 @@ export function createClusterIndex(
     if (change.resource === 'nodeclaims') {
       if (change.after?.metadata.deletionTimestamp !== undefined) deletingClaims.add(change.key);
       else deletingClaims.delete(change.key);
+      if (isAwaited(change.after)) awaitedClaims.add(change.key);
+      else awaitedClaims.delete(change.key);
     }
   }
 
@@ -108,6 +115,12 @@ export function createClusterIndex(
         const planned = builder.object('nodeclaims', claim)?.metadata.annotations?.[annotation.plannedPods];
         return { claim, missing: Math.max(0, Number(planned ?? 0) - arrived.on(nodeName)) };
       },
+      awaitsNodes: () => awaitedClaims.size > 0,
+      isStarting(nodeName) {
+        if (!claimOfNode.has(nodeName)) return false;
+        const node = builder.object('nodes', nodeName);
+        return isDedicated(node) || node?.metadata.labels?.[label.initialized] !== 'true';
+      },
       claimOf: (nodeName) => claimOfNode.get(nodeName) ?? null,
       consolidateAfterMs(claim) {
         const pool = builder.object('nodepools', poolNameOf(builder.object('nodeclaims', claim)) ?? '');
@@ -126,6 +139,13 @@ export function createClusterIndex(
       },
     },
   };
+}
+
+/** Has a decision made the claim, and is its node still to come? */
+function isAwaited(claim: ReducedObject<'nodeclaims'> | null): boolean {
+  if (claim === null || claim.metadata.deletionTimestamp !== undefined) return false;
+  const isRegistered = claim.status?.conditions?.some(({ type, status }) => type === 'Registered' && status === 'True');
+  return isRegistered !== true && annotation.decision in (claim.metadata.annotations ?? {});
 }
 
 /** The pool that a node or claim says it is of. */

@@ -63,8 +63,7 @@ const written = {
    */
   severalTokens: 'nodewright.dev/several-tokens',
   interruption: markKey.interruption,
-  /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
-  noticed: 'nodewright.dev/noticed',
+  noticed: markKey.noticed,
   disruption: markKey.disruption,
   replacementUnavailable: markKey.replacementUnavailable,
   givenUp: markKey.givenUp,

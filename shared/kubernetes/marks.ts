@@ -14,6 +14,8 @@ export const markKey = {
   replacementUnavailable: 'nodewright.dev/replacement-unavailable',
   /** On a NodeClaim that replaces others: for which reason they go. Metrics count it. */
   createdFor: 'nodewright.dev/created-for',
+  /** On a NodeClaim that replaces machines which Azure evicts: when the first of their notices was acted on. */
+  noticed: 'nodewright.dev/noticed',
   /**
    * Why a NodeClaim is deleted that did not become a node, or lost its machine: the reason of its event. Metrics count
    * it.

@@ -27,6 +27,8 @@ export interface Decision {
   readonly reservations?: ReadonlyArray<string>;
   /** The nodes to remove, if the decision removes any. */
   readonly removal?: Removal;
+  /** NodeClaims to delete that have no node yet, and that nobody waits for any more. */
+  readonly withdrawn?: ReadonlyArray<Withdrawn>;
   /** The pods of `plan.claims` that do not come themselves. */
   readonly movers?: ReadonlyArray<Mover>;
   /**
@@ -61,6 +63,12 @@ export interface Mover {
 export interface Removal {
   readonly reason: DisruptionReason;
   readonly claims: ReadonlyArray<{ readonly name: string; readonly uid: string; readonly node: string }>;
+}
+
+/** A NodeClaim that nobody waits for. */
+export interface Withdrawn {
+  readonly name: string;
+  readonly uid: string;
 }
 
 export interface Decisions {

@@ -49,6 +49,7 @@ const WORTH_A_LOOK = [
   'relay-silent',
   'machine-taken-back',
   'replacement-taken-back',
+  'nodeclaim-withdrawn',
 ];
 
 /** The figures of a soak that has ended. */

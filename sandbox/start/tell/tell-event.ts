@@ -68,6 +68,10 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
     bad(`${denierOf(event)} refuses the NodeClaim ${textFact(event, 'claim')}${because(event, 'reason')}`),
   'nodeclaim-not-made': (event) =>
     warn(`${nodeOf(event)} was not created; its pods will be planned again${because(event, 'why')}`),
+  'nodeclaim-withdrawn': (event) =>
+    plain(`${nodeOf(event)} is deleted before it has joined, because no pod waits for it any more.`),
+  'nodeclaim-not-withdrawn': (event) =>
+    warn(`No pod waits for ${nodeOf(event)} any more, and it could not be deleted${because(event, 'why')}`),
   'replacement-taken-back': (event) => plain(`${nodeOf(event)} is no longer needed as a replacement.`),
   'launch-rejected': (event) =>
     bad(`Azure refuses every machine for ${nodeOf(event)}${because(event, 'message', 'reason')}`),

@@ -2,7 +2,7 @@ import type { Plan, PlannedClaim } from '../../core/model/plan.ts';
 import type { AuditedStep } from '../../core/disruption/sound-disruption.ts';
 import type { AuditedPlan } from '../../core/recovery/sound-plan.ts';
 import { RetryableError } from '../../ports/errors.ts';
-import { DECISION_VERSION, type Decision, type LedgerState, type Removal } from '../../ports/store.ts';
+import { DECISION_VERSION, type Decision, type LedgerState, type Removal, type Withdrawn } from '../../ports/store.ts';
 import { digest } from '../../contract/digest.ts';
 import { annotation } from '../../contract/names.ts';
 import { crowdsFor } from '../gather/crowds.ts';
@@ -32,14 +32,19 @@ export interface BuyingFor {
   readonly createdFor: string;
 }
 
+/** Claims that a decision withdraws, as its plan, which is made without them, has a place for everybody. */
+export interface Withdrawing {
+  readonly withdrawn: ReadonlyArray<Withdrawn>;
+}
+
 /** What a decision is to do beside its plan, and why its claims are made. */
-interface Purpose {
+interface Purpose extends Partial<Withdrawing> {
   readonly removal?: Removal;
   readonly createdFor?: string;
 }
 
-function toPurpose(about: Removing | BuyingFor | undefined): Purpose {
-  if (about === undefined || 'createdFor' in about) return about ?? {};
+function toPurpose(about: Removing | BuyingFor | Withdrawing | undefined): Purpose {
+  if (about === undefined || !('step' in about)) return about ?? {};
   const { reason } = about.step;
   return { removal: { reason, claims: about.claims }, createdFor: reason };
 }
@@ -50,7 +55,7 @@ export async function commitPlan(
   gathered: Gathered,
   plan: AuditedPlan,
   cause: string,
-  about?: Removing | BuyingFor,
+  about?: Removing | BuyingFor | Withdrawing,
 ): Promise<CommitOutcome> {
   const decision = toDecision(ports, gathered, plan, cause, toPurpose(about));
   await ports.decisions.put(decision);
@@ -114,7 +119,7 @@ export function toDecision(
   gathered: Gathered,
   plan: Plan,
   cause: string,
-  { removal, createdFor }: Purpose = {},
+  { removal, createdFor, withdrawn }: Purpose = {},
 ): Decision {
   const generation = gathered.ledger.generation + 1;
   const { version } = gathered.snapshot;
@@ -125,7 +130,8 @@ export function toDecision(
     ),
   };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
-  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...(removal === undefined ? [] : [JSON.stringify(removal)]))}`;
+  const beside = [removal, withdrawn].flatMap((one) => (one === undefined ? [] : [JSON.stringify(one)]));
+  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...beside)}`;
   const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
   const movers = moversAmong(gathered.snapshot, planned);
   const crowds = createdFor === undefined ? [] : crowdsFor(gathered.snapshot, gathered.input.crowds);
@@ -142,6 +148,7 @@ export function toDecision(
     plan: stamped,
     ...(reservations === null ? {} : { reservations }),
     ...(removal === undefined ? {} : { removal }),
+    ...(withdrawn === undefined ? {} : { withdrawn }),
     ...(movers.length === 0 ? {} : { movers }),
     ...(crowds.length === 0 ? {} : { crowds }),
   };

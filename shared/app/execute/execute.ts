@@ -6,6 +6,7 @@ import { conditionOf } from '../facts/conditions.ts';
 import { WRITE_DENIED, clearDenied, failingBy } from '../tell/denied-condition.ts';
 import { eventAboutPool } from '../tell/event-about.ts';
 import { markForRemoval, type MarkedForRemoval } from './mark.ts';
+import { withdrawClaims } from './withdraw.ts';
 import { publish } from '../tell/events.ts';
 import { hintLaunches } from '../ports/hint-objects.ts';
 import { pastLimits } from './limits-now.ts';
@@ -46,7 +47,8 @@ export interface Executed {
 }
 
 /**
- * Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to be removed. A failed
+ * Creates the NodeClaims of a committed decision, sends hints to launch them, marks what is to be removed, and deletes
+ * what is withdrawn. A failed
  * write of one object concerns that object only: everything else continues. Throws what failed for now of any, once all
  * have had their turn, within the time that a decision is tried for; after that, and where only policies keep something
  * from being done, the decision has been executed. Twice is as once.
@@ -71,9 +73,10 @@ export async function execute(
   if (marked.failed !== null) throw marked.failed;
   const kept = missing.length > 0 ? whyMissing(missing) : marked.kept;
   if (decision.removal !== undefined && kept !== null) await takeBack(ports, made);
-  // Whoever decides next must see the marks: they count as what the decision has written.
+  const withdrawn = await withdrawClaims(ports, decision);
+  // Whoever decides next must see the marks, and what goes: they count as what the decision has written.
   const versions = made.map(({ outcome }) => (outcome.kind === 'there' ? outcome.version : null));
-  await ports.ledger.markExecuted(state, newestOf([...versions, ...marked.versions]));
+  await ports.ledger.markExecuted(state, newestOf([...versions, ...marked.versions, ...withdrawn]));
   const notThere = made.flatMap(({ name, outcome }) => (outcome.kind === 'there' ? [] : [name]));
   return { missing: new Set(notThere), kept: decision.removal === undefined ? null : kept };
 }

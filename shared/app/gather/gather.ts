@@ -28,7 +28,7 @@ import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { knownDecision } from './known-decision.ts';
 import { isShut, shutNodes, withGivenUp } from './shut-nodes.ts';
-import { type SharingClaim, sharedPlaces } from './dedications.ts';
+import { podsOfDedication, type SharingClaim, sharedPlaces } from './dedications.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { Ports } from '../ports/ports.ts';
 import { readSnapshot } from './read-snapshot.ts';
@@ -57,6 +57,12 @@ export interface Gathered {
    * is.
    */
   readonly kept: ReadonlyMap<string, KeptNode>;
+  /**
+   * Claims in flight that were made for pods which had no node, and for nobody else: for each all pods that may come to
+   * its node. Where several share a dedication these are everybody's of them, as whichever node is ready first is
+   * taken.
+   */
+  readonly madeFor: ReadonlyMap<string, ReadonlyArray<PodReference>>;
 }
 
 /** A node that is kept for some, of whom each is there. */
@@ -76,7 +82,7 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const newest = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const snapshot = withGivenUp(newest, ports.now());
-  const { inFlight, heirs, kept, crowds, shut } = await inFlightClaims(ports, snapshot);
+  const { inFlight, crowds, shut, ...known } = await inFlightClaims(ports, snapshot);
   const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const nodePools = own.map((pool) => unlessDenied(ports, pool));
   const nodes = shut.size === 0 ? snapshot.nodes : cordoned(snapshot.nodes, shut);
@@ -85,8 +91,8 @@ export async function gatherFrom(ports: Ports, ledger: LedgerState, published: S
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
   const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs, held: [] };
-  const known = { cluster, foreignPools, catalog, inFlight, ...rules };
-  return { snapshot, input: crowds.size === 0 ? known : { ...known, crowds }, ledger, newDevices, heirs, kept };
+  const all = { cluster, foreignPools, catalog, inFlight, ...rules };
+  return { snapshot, input: crowds.size === 0 ? all : { ...all, crowds }, ledger, newDevices, ...known };
 }
 
 /**
@@ -139,7 +145,7 @@ function isAtLeast(version: string, other: string): boolean {
   }
 }
 
-interface InFlight extends Pick<Gathered, 'heirs' | 'kept'> {
+interface InFlight extends Pick<Gathered, 'heirs' | 'kept' | 'madeFor'> {
   readonly inFlight: ReadonlyMap<string, InFlightClaim>;
   /** As of `ProvisioningInput`: what nodes hold back that go soon, or have just gone. */
   readonly crowds: ReadonlyMap<number, number>;
@@ -151,6 +157,7 @@ interface InFlight extends Pick<Gathered, 'heirs' | 'kept'> {
 async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFlight> {
   const heirs = new Map<string, ReadonlyArray<string>>();
   const kept = new Map<string, KeptNode>();
+  const madeFor = new Map<string, ReadonlyArray<PodReference>>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const shut = shutNodes(snapshot, nodes, ports.now());
   const unsettled = snapshot.nodeClaims.filter(
@@ -175,9 +182,12 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
     const node = nodes.get(nodeNameOf(claim)) ?? null;
     if (successors.length > 0 && isDedicated(node)) heirs.set(claim.metadata.name, successors);
     if (comers.unborn === 0) noteKept(kept, node, { claim, movers: own.length });
-    const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
+    const bufferPods = bufferPodsOn(decision, index);
+    const pods = [...[...planned.pods, ...bufferPods].map(({ uid }) => uid), ...successors];
     const inFlight = { pods, instanceType, zone, capacityType };
     const dedication = decision.reservations?.[index] ?? claim.metadata.name;
+    const others = own.length + bufferPods.length;
+    noteMadeFor(madeFor, claim, { others, pods: [...planned.pods, ...podsOfDedication(decision, dedication)] });
     if (dedication !== claim.metadata.name) {
       const { name } = claim.metadata;
       const places = planned.pods.length;
@@ -187,7 +197,8 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   });
   const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
   const crowds = crowdsOf(snapshot, [...replacing.values(), ...leaving.values()]);
-  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds, shut };
+  const inFlight = new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]);
+  return { inFlight, heirs, kept, madeFor, crowds, shut };
 }
 
 /**
@@ -202,6 +213,15 @@ function noteKept(
   if (node === null || value === null) return;
   const isForMovers = node.metadata.labels?.[label.initialized] === 'true' && movers > 0;
   if (isForMovers || isShut(claim)) kept.set(node.metadata.name, { claim, value });
+}
+
+/** `others`: how many pods that run, or stand for the room of a buffer, the claim was made for. */
+function noteMadeFor(
+  madeFor: Map<string, ReadonlyArray<PodReference>>,
+  { metadata: { name } }: NodeClaim,
+  { pods, others }: { readonly pods: ReadonlyArray<PodReference>; readonly others: number },
+): void {
+  if (pods.length > 0 && others === 0) madeFor.set(name, pods);
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */

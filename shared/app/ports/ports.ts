@@ -9,6 +9,7 @@ import type { Definitions, Kubernetes } from '../../ports/kubernetes.ts';
 import type { Turns } from './turns.ts';
 import type { RecentPlaces } from './recent-places.ts';
 import type { RecentReports } from './recent-reports.ts';
+import type { UnwantedSince } from './unwanted-since.ts';
 import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../../ports/store.ts';
 
 /** What a person reading the portal should know about one step. One line each, structured. */
@@ -54,5 +55,6 @@ export interface Ports {
   readonly turns: Turns;
   readonly told: RecentReports;
   readonly places: RecentPlaces;
+  readonly unwanted: UnwantedSince;
   readonly log: Log;
 }

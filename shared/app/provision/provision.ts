@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { pendingWindow } from '../../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../../core/model/plan.ts';
+import { emptyPlan } from '../../core/recovery/empty-plan.ts';
 import { activeBuffers } from '../../core/present/buffer-demand.ts';
 import { pendingPods } from '../../core/present/pending-pods.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
@@ -35,6 +36,7 @@ import { tellRefused } from '../plan/tell-refused.ts';
 import { tellPools } from './tell-pools.ts';
 import { tellSlowNodes } from './tell-slow-nodes.ts';
 import { wake } from '../ports/wake.ts';
+import { withdrawUnwanted } from './withdraw-unwanted.ts';
 
 export type ProvisionOutcome =
   /** No relay publishes. Its first snapshot brings a hint; until then the sweep plans from a list. */
@@ -106,8 +108,12 @@ export async function provision(
   if (decided.outcome.kind !== 'lost')
     await letSpareIn(ports, gathered, { nominations: decided.plan?.nominations ?? [] });
   await tell(ports, { snapshot, gathered }, decided);
+  if (BUYS_NOTHING.has(decided.outcome.kind)) await withdrawUnwanted(ports, gathered, decided.plan ?? emptyPlan());
   return decided.outcome;
 }
+
+/** Outcomes after which nothing is on its way that the view does not have. */
+const BUYS_NOTHING: ReadonlySet<ProvisionOutcome['kind']> = new Set(['idle', 'expected', 'nothing-to-launch']);
 
 /** What objects and records are to say of a look. Nobody waits for it, so it comes last. */
 async function tell(

@@ -8,6 +8,7 @@ import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.t
 import { createSnapshots } from '../../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../../shared/app/ports/ports.ts';
 import { createRecentPlaces } from '../../../shared/app/ports/recent-places.ts';
+import { createUnwantedSince } from '../../../shared/app/ports/unwanted-since.ts';
 import { createRecentReports } from '../../../shared/app/ports/recent-reports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
@@ -78,6 +79,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
     sleep: (ms: number) => sleep(ms, undefined, { ref: false }),
     told: createRecentReports(),
     places: createRecentPlaces(),
+    unwanted: createUnwantedSince(),
     log: () => undefined,
   } satisfies Partial<Record<keyof Ports, unknown>>;
   // Ports that are there in part: what a look asks for beside is missing, and the bench fails where it is asked for.

@@ -18,6 +18,7 @@ import { SETTLING_MS } from '../../../shared/app/gather/gather.ts';
 import { nodeNameOf } from '../../../shared/app/facts/node-name.ts';
 import { createTurns } from '../../../shared/app/ports/turns.ts';
 import { createRecentPlaces } from '../../../shared/app/ports/recent-places.ts';
+import { createUnwantedSince } from '../../../shared/app/ports/unwanted-since.ts';
 import { createRecentReports } from '../../../shared/app/ports/recent-reports.ts';
 import type { Ports } from '../../../shared/app/ports/ports.ts';
 import { provision } from '../../../shared/app/provision/provision.ts';
@@ -189,6 +190,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     turns: createTurns(),
     told: createRecentReports(),
     places: createRecentPlaces(),
+    unwanted: createUnwantedSince(),
     cloud: {
       launch: nowhere,
       observe: () => Promise.resolve({ kind: 'gone' }),

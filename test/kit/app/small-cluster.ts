@@ -16,6 +16,7 @@ import { createDeviceMemory } from '../../../shared/adapters/storage/device-memo
 import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import { createTurns } from '../../../shared/app/ports/turns.ts';
 import { createRecentPlaces } from '../../../shared/app/ports/recent-places.ts';
+import { createUnwantedSince } from '../../../shared/app/ports/unwanted-since.ts';
 import { createRecentReports } from '../../../shared/app/ports/recent-reports.ts';
 import type { Ports } from '../../../shared/app/ports/ports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
@@ -191,6 +192,7 @@ export function smallCluster() {
     turns: createTurns(),
     told: createRecentReports(),
     places: createRecentPlaces(),
+    unwanted: createUnwantedSince(),
     log: () => undefined,
   } as unknown as Ports;
   return { outside, clock, server, trace, sent, azure, blobs, ports, ...creating(server) };

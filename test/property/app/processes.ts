@@ -5,6 +5,7 @@ import { createTurns } from '../../../shared/app/ports/turns.ts';
 import type { Ports } from '../../../shared/app/ports/ports.ts';
 import { type End, endingWith } from '../../../shared/app/ports/ports-until.ts';
 import { createRecentPlaces } from '../../../shared/app/ports/recent-places.ts';
+import { createUnwantedSince } from '../../../shared/app/ports/unwanted-since.ts';
 import { createRecentReports } from '../../../shared/app/ports/recent-reports.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { machine, type smallCluster } from '../../kit/app/small-cluster.ts';
@@ -37,6 +38,7 @@ export function processOver({ ports }: ReturnType<typeof smallCluster>, schedule
     turns: createTurns(),
     told: createRecentReports(),
     places: createRecentPlaces(),
+    unwanted: createUnwantedSince(),
   };
 }
 

@@ -96,6 +96,17 @@ export const newClaims: Cases = {
       return { cluster, isDone: cluster.isGivenUp };
     },
   },
+  'NodeClaim: on its way, and nobody waits for it any more': {
+    ending: 'it is withdrawn',
+    begin: async () => {
+      const cluster = await launched();
+      cluster.server.remove('pods', 'default/p');
+      return {
+        cluster,
+        isDone: () => cluster.stateOf('c') !== 'there' && cluster.eventsOn('c').includes('Withdrawn'),
+      };
+    },
+  },
   'NodeClaim: has a node that has joined': {
     ending: 'the node is registered, and kept for its pods',
     waits: ["register.ts 'the node to become ready'"],

@@ -15,6 +15,7 @@ import type { Ports } from '../../../shared/app/ports/ports.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import { createTurns } from '../../../shared/app/ports/turns.ts';
 import { createRecentPlaces } from '../../../shared/app/ports/recent-places.ts';
+import { createUnwantedSince } from '../../../shared/app/ports/unwanted-since.ts';
 import { createRecentReports } from '../../../shared/app/ports/recent-reports.ts';
 import { toQueueMessages } from '../../../shared/contract/messages/queue-messages.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
@@ -145,6 +146,7 @@ export class Process {
       turns: createTurns(),
       told: createRecentReports(),
       places: createRecentPlaces(),
+      unwanted: createUnwantedSince(),
       cloud: {
         launch: async (order) => {
           await nic(order.claim);

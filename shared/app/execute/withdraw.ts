@@ -1,0 +1,61 @@
+import { mayBeWithdrawn } from '../../core/disruption/withdrawal/unwanted-claims.ts';
+import { LostRaceError, RefusedError } from '../../ports/errors.ts';
+import type { Decision, Withdrawn } from '../../ports/store.ts';
+import { eventAbout } from '../claims/node-claim.ts';
+import { claimFacts } from '../facts/claim-facts.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
+import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
+import { alone, eachAlone } from '../ports/in-parallel.ts';
+import type { Ports } from '../ports/ports.ts';
+import { publish } from '../tell/events.ts';
+import { tellDenied } from '../tell/tell-denied.ts';
+import { despiteRivals } from './despite-rivals.ts';
+
+/** Claims withdrawn at once: each takes four calls. */
+const AT_ONCE = 8;
+
+/** What the event of such a claim says. */
+const WHY = 'Deleted before its node came: its pods run elsewhere or are gone, and no other waits for it';
+
+/**
+ * Deletes the claims that the decision withdraws, and returns the resource versions by which they are gone. One that
+ * has a node by now, that says by now that it is to stay, or that is another, is left alone. Twice is as once. What
+ * cannot be deleted is told, and nobody waits for it: a later look tries again, and a node that nobody uses goes as
+ * empty.
+ */
+export async function withdrawClaims(
+  ports: Ports,
+  { withdrawn = [], name: decision }: Pick<Decision, 'withdrawn' | 'name'>,
+): Promise<ReadonlyArray<string | null>> {
+  // Whoever follows the claim writes it at any moment: what is on it by then decides.
+  const settled = await eachAlone(withdrawn, AT_ONCE, (one) => despiteRivals(() => withdraw(ports, one)));
+  await eachAlone(withdrawn, AT_ONCE, async ({ name }, index) => {
+    const one = settled[index];
+    if (one?.kind !== 'failed') return;
+    ports.log('nodeclaim-not-withdrawn', { claim: name, decision, why: one.error.message });
+    const about = { kind: 'NodeClaim', key: { name, namespace: null } } as const;
+    if (one.error instanceof RefusedError) await tellDenied(ports, one.error.refusal, [about]);
+  });
+  return settled.map((one) => (one.kind === 'done' ? one.answer : null));
+}
+
+async function withdraw(ports: Ports, { name, uid }: Withdrawn): Promise<string | null> {
+  const key = { name, namespace: null };
+  const claim = await ports.kubernetes.get('NodeClaim', key);
+  if (claim === null || (claim.metadata.uid ?? '') !== uid) return null;
+  const { resourceVersion, deletionTimestamp } = claim.metadata;
+  if (deletionTimestamp !== undefined) return resourceVersion ?? null;
+  if (!mayBeWithdrawn(claim)) return null;
+  const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
+  if (node !== null) return null;
+  const asRead = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
+  const outcome = await ports.kubernetes.delete('NodeClaim', key, asRead);
+  if (outcome === 'conflict') throw new LostRaceError(`withdrawing ${name}: it has changed since it was read`);
+  if (outcome === 'not-found') return null;
+  ports.log('nodeclaim-withdrawn', { ...claimFacts(claim) });
+  // It is deleted, whatever becomes of what is told.
+  const going = await alone(() => ports.kubernetes.get('NodeClaim', key));
+  await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'Withdrawn', WHY), ports.now());
+  await alone(() => hintObjects(ports, claimsNamed([name]), { reason: 'withdrawn', occasion: `withdrawn/${uid}` }));
+  return going.kind === 'done' ? (going.answer?.metadata.resourceVersion ?? null) : null;
+}
