@@ -29,6 +29,18 @@ describe('a node that is empty', () => {
     expect(told.map(({ key }) => key)).toContain(`disrupted/${uid}`);
   });
 
+  test('goes to its end with pods whose evictions count as nothing, which have a place on another node', async () => {
+    const { ports, stateOf, clock, server, addRunning } = consolidated();
+    server.remove('pods', 'default/web');
+    const annotations = { 'controller.kubernetes.io/pod-deletion-cost': '-2147483647' };
+    addRunning('cheap', 'spare', { metadata: { annotations } });
+    addRunning('web', 'used', { spec: { containers: [{ resources: { requests: { cpu: '900m', memory: '1Gi' } } }] } });
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 1, takenBack: 0 });
+    expect([stateOf('spare'), stateOf('used')]).toEqual(['leaving', 'there']);
+  });
+
   describe('is asked for pods that the view does not have yet', () => {
     /** `spare` is empty in the view, and the API server knows one more pod of it. */
     async function after(
