@@ -335,7 +335,8 @@ function whyKept(
   const reason = (own === undefined ? undefined : reasonOf(own.claim)) ?? '';
   const isOther = reason === 'StaticSurplus' && verdict.reason !== reason;
   if (isOther || (FORCED_REASONS.has(reason) && verdict.kind !== 'must')) return `it is no longer ${reason}`;
-  return reason === 'Empty' && moving.length > 0 ? 'new pods run on it' : null;
+  // Pods whose evictions count as nothing are no news: it was empty with them.
+  return reason === 'Empty' && verdict.reason !== reason && moving.length > 0 ? 'new pods run on it' : null;
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Plan } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
+import { denying } from '../../../kit/app/small-cluster.ts';
 import { size } from '../../../kit/core/build.ts';
 
 /**
@@ -105,6 +106,15 @@ describe('a step', () => {
       currency: ports.catalogs.currency,
     });
     expect(marks('large').tainted).toBe(true);
+  });
+
+  test('is not begun where nobody may close its node, and the log says which and why', async () => {
+    const { asked, outside, logged } = await oversized();
+    outside.deny = denying('PATCH', '/nodes/aks-large');
+    const outcome = await asked();
+    expect(outcome).toMatchObject({ kind: 'denied' });
+    const why = outcome.kind === 'denied' ? outcome.why : '';
+    expect(logged).toContainEqual({ event: 'disruption-refused', reason: 'Underutilized', nodes: 'aks-large', why });
   });
 
   test('is not begun where a node of it is none of ours, though others are', async () => {
@@ -242,6 +252,46 @@ describe('what follows in a pool with a fixed number of nodes', () => {
     expect(await asked({ step: both, fixed: ['general'] })).toEqual(refused(why));
   });
 
+  describe('has room for those alone that are to come to it', () => {
+    /** One node more, `open`, of a pool that makes no other. */
+    async function beside() {
+      const cluster = await fixed();
+      cluster.addPool('free');
+      cluster.server.patch('nodepools', 'free', { spec: { limits: { nodes: '1' } } }, 'object');
+      cluster.addReady('open', 2, {}, 'free');
+      const second = cluster.addRunning('second', 'large', cpu('1600m'));
+      const from = 'aks-large';
+      const moves = [
+        { pod: 'default/web', uid: cluster.pod.uid, from, to: { kind: 'claim', name: 'general-1' } },
+        { pod: 'default/second', uid: second.uid, from, to: { kind: 'node', name: 'aks-open' } },
+      ] as const;
+      return { ...cluster, step: { ...step, moves } };
+    }
+
+    test('and the others that leave the node have theirs elsewhere', async () => {
+      const { asked, step: both } = await beside();
+      expect(await asked({ step: both, fixed: ['general'] })).toMatchObject({ kind: 'begun', replacements: 1 });
+    });
+
+    test('and so one that was to go to another node keeps its own where that has no room any more', async () => {
+      const { asked, addRunning, step: both } = await beside();
+      addRunning('late', 'open', cpu('1'));
+      const none = refused('1 pods would have no place, default/second among them');
+      expect(await asked({ step: both, fixed: ['general'] })).toEqual(none);
+    });
+
+    test('and so not for one that waits for room on another node, which that keeps for it', async () => {
+      const { asked, addReady, addRunning, server, step: both } = await beside();
+      addReady('stuck');
+      const pods = [addRunning('kept', 'stuck', cpu('1'))];
+      server.delete('nodeclaims', 'stuck');
+      const nominations = [{ target: { kind: 'node', name: 'aks-open' }, pods }] as const;
+      expect(await asked({ step: both, before: { nominations }, fixed: ['general'] })).toEqual(
+        refused(expect.stringContaining('1 pods would have no place') as unknown as string),
+      );
+    });
+  });
+
   describe('while a pod that leaves another node has its only home on the one that goes', () => {
     /** `kept` waits for room on `large`. */
     async function awaited(
@@ -318,6 +368,20 @@ describe('what follows in a pool with a fixed number of nodes', () => {
         cluster.server.patch('pods', 'default/first', { status }, 'status');
       };
       expect(await awaited(cpu('1600m'), first)).toEqual(stays);
+    });
+
+    test('has another node made for it where only those of another pool have the label that it asks for', async () => {
+      const labelled = ({ addPool, server }: Awaited<ReturnType<typeof fixed>>): void => {
+        addPool('free');
+        const { template } = server.get('nodepools', 'free')?.spec ?? {};
+        const spec = { template: { ...template, metadata: { labels: { team: 'a' } } } };
+        server.patch('nodepools', 'free', { spec }, 'object');
+      };
+      const nodeSelector = { team: 'a' };
+      expect(await awaited({ spec: { ...cpu('1')['spec'], nodeSelector } }, labelled)).toMatchObject({
+        ...goes,
+        replacements: 2,
+      });
     });
 
     test('has another node made for it where only another pool has room', async () => {

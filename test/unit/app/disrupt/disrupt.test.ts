@@ -15,7 +15,7 @@ const UNMARKED = { tainted: false, decision: false, reason: undefined };
 
 describe('a node that is empty', () => {
   test('is marked first, and goes only when the scheduler has had its time to heed that [L06]', async () => {
-    const { ports, marks, stateOf, clock, sent, events } = consolidated();
+    const { ports, marks, stateOf, clock, sent, events, server } = consolidated();
     expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 0 });
     expect([marks('spare'), stateOf('spare')]).toEqual([{ tainted: true, decision: true, reason: 'Empty' }, 'there']);
     expect(await disrupt(ports)).toMatchObject({ kind: 'waiting' });
@@ -23,14 +23,34 @@ describe('a node that is empty', () => {
     expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 1, takenBack: 0 });
     expect([stateOf('spare'), stateOf('used')]).toEqual(['leaving', 'there']);
     expect(events()).toContainEqual(['DisruptionTerminating', 'Disrupting NodeClaim: Empty']);
-    expect(sent.some(({ hint }) => 'objects' in hint && hint.objects.some(({ name }) => name === 'spare'))).toBe(true);
+    // A claim that is made of the same name later is another occasion.
+    const { uid } = server.get('nodeclaims', 'spare')?.metadata ?? {};
+    const told = sent.filter(({ hint }) => 'objects' in hint && hint.objects.some(({ name }) => name === 'spare'));
+    expect(told.map(({ key }) => key)).toContain(`disrupted/${uid}`);
+  });
+
+  test('goes to its end with pods whose evictions count as nothing, which have a place on another node', async () => {
+    const { ports, stateOf, clock, server, addRunning } = consolidated();
+    server.remove('pods', 'default/web');
+    const annotations = { 'controller.kubernetes.io/pod-deletion-cost': '-2147483647' };
+    addRunning('cheap', 'spare', { metadata: { annotations } });
+    addRunning('web', 'used', { spec: { containers: [{ resources: { requests: { cpu: '900m', memory: '1Gi' } } }] } });
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 1, takenBack: 0 });
+    expect([stateOf('spare'), stateOf('used')]).toEqual(['leaving', 'there']);
   });
 
   describe('is asked for pods that the view does not have yet', () => {
     /** `spare` is empty in the view, and the API server knows one more pod of it. */
-    async function after(status: Fields, metadata: Fields = {}) {
+    async function after(
+      status: Fields,
+      metadata: Fields = {},
+      arrange: (cluster: ReturnType<typeof consolidated>) => void = () => undefined,
+    ) {
       const cluster = consolidated();
       const { ports, server, addRunning } = cluster;
+      arrange(cluster);
       const view = await ports.snapshots.list();
       addRunning('late', 'spare', { metadata });
       server.patch('pods', 'default/late', { status }, 'status');
@@ -67,6 +87,31 @@ describe('a node that is empty', () => {
       };
       expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
       expect(marks('spare').reason).toBe('Empty');
+    });
+
+    test('and goes, whatever comes to it, where it must', async () => {
+      const drift = ({ server }: ReturnType<typeof consolidated>): void => {
+        const conditions = server.get('nodeclaims', 'spare')?.status?.['conditions'] as ReadonlyArray<Fields>;
+        server.patch(
+          'nodeclaims',
+          'spare',
+          { status: { conditions: [...conditions, since(START, 'Drifted')] } },
+          'status',
+        );
+      };
+      const { ports, marks } = await after({ startTime: time(0) }, {}, drift);
+      expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+      expect(marks('spare').reason).toBe('Drifted');
+    });
+
+    test('and the API server answers from what it has at hand', async () => {
+      const { ports, outside } = await after({});
+      const asked: Array<string> = [];
+      outside.onRequest = ({ path }) => {
+        if (path.includes('fieldSelector=spec.nodeName')) asked.push(path);
+      };
+      await disrupt(ports);
+      expect(asked).toEqual([expect.stringContaining('resourceVersion=0')]);
     });
 
     test('and goes where others stay for that', async () => {

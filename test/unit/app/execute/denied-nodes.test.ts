@@ -315,6 +315,22 @@ describe('an object that may not be written', () => {
     expect([stateOf('c'), stateOf('d')]).toEqual(['leaving', 'there']);
   });
 
+  test.for([
+    ['its node', '/nodes/aks-c'],
+    ['it', '/nodeclaims/c/status'],
+  ] as const)('as a node that is given up says which it was: %s', async ([which, path]) => {
+    const { ports, outside, clock, objects, server } = joined();
+    outside.deny = denying('PATCH', path);
+    clock.advance(15 * 60_000);
+    await followAll(ports, objects);
+    clock.advance(1);
+    await followAll(ports, objects);
+    const told = (server.list('events') as ReadonlyArray<Fields>).filter(
+      ({ reason }) => reason === 'RegistrationTimeout',
+    );
+    expect(told.map(({ message }) => (message as string).split(' may not be written')[0])).toEqual([which]);
+  });
+
   test('as a node that is given up at the first look that finds it denied is told of all the same', async () => {
     const { ports, outside, clock, objects, server } = joined();
     outside.deny = denying('PATCH', '/nodes/aks-c');

@@ -78,10 +78,12 @@ describe('a node that is open as soon as it has joined', () => {
   });
 
   test('is registered alone while a startup taint is on it, and its claim says so in the same write', async () => {
-    const { look, says, labels, conditionOf, server } = await joined({ startupTaints: [driver] });
+    const { look, says, labels, conditionOf, server, outcomes } = await joined({ startupTaints: [driver] });
     expect(await look()).toEqual([NODE, `${CLAIM}/status`]);
     expect([says(), labels()]).toEqual([['Registered'], MARKS.slice(1)]);
     expect(conditionOf('c', 'Initialized')).toMatchObject({ status: 'Unknown', reason: 'StartupTaintsExist' });
+    // That it goes is told.
+    expect(outcomes).toEqual([{ kind: 'wait', for: expect.stringContaining('startup taint'), lookAgainMs: null }]);
     server.patch('nodes', 'aks-c', { spec: { taints: [] } }, 'object');
     expect(await look()).toEqual([NODE, `${CLAIM}/status`]);
     expect([says(), labels()]).toEqual([ALL, MARKS]);
@@ -92,6 +94,15 @@ describe('a node that is open as soon as it has joined', () => {
     const { look, says, labels } = await joined({ annotations, readsDevices: true });
     expect(await look()).toEqual([NODE, `${CLAIM}/status`]);
     expect([says(), labels()]).toEqual([['Registered'], MARKS.slice(1)]);
+  });
+
+  test('is looked at again after five seconds while drivers are waited for, as nobody tells what they publish', async () => {
+    const annotations = { 'karpenter.sh/requested-dra-drivers': 'gpu.example.com' };
+    const { look, outcomes, clock } = await joined({ annotations, readsDevices: true });
+    await look();
+    expect(outcomes).toEqual([
+      { kind: 'wait', for: expect.stringContaining('gpu.example.com'), lookAgainMs: clock.now() + 5_000 },
+    ]);
   });
 
   test('is judged as it is when it is written, not as it was when it was read', async () => {

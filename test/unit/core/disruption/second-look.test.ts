@@ -457,6 +457,16 @@ describe('what has been begun', () => {
     expect(judged(given)).toMatchObject({ kind: 'take-back', why: 'its pods would need one more new node', failed: 0 });
   });
 
+  test('goes as empty with pods whose evictions count as nothing, as it did at first, where they have a place', () => {
+    const annotations = { 'controller.kubernetes.io/pod-deletion-cost': '-2147483647' };
+    const cheap = { ...shape(spec('500m', '1Gi')), annotations };
+    const parts = { shapes: [...shapes, cheap], pods: [...on('a', 0, 3), ...on('b', 1, 3)] };
+    expect(judged(half(marked('b', 'Empty'), [], parts))).toMatchObject({
+      kind: 'remove',
+      removal: { nodes: [{ name: 'b', reason: 'Empty' }] },
+    });
+  });
+
   test('as empty stays when pods have come to it, also beside what goes for another reason', () => {
     const why = { kind: 'take-back', why: 'new pods run on it' };
     expect(judged(half(marked('b', 'Empty')))).toMatchObject(why);

@@ -465,7 +465,7 @@ describe('quotas', () => {
       await catalogs.refuse([{ ...refusal, untilMs: state.nowMs + HOUR }]);
       state.asked.length = 0;
       state.quotas = [quota('standardDSv5Family', 0), quota('cores', 0)];
-      return { state, catalogs };
+      return { state, catalogs, instance };
     }
 
     test('are read again by a plan half a minute later, and their room counts at once', async () => {
@@ -474,6 +474,12 @@ describe('quotas', () => {
       expect([(await available(catalogs)).length, readings(state)]).toEqual([0, 0]);
       state.nowMs += 1;
       expect([(await available(catalogs)).length, readings(state)]).toEqual([2, 1]);
+    });
+
+    test('are read again by an instance, too, that has read them from others only', async () => {
+      const { state, instance } = await full();
+      state.nowMs += 30_000;
+      expect([(await available(instance())).length, readings(state)]).toEqual([2, 1]);
     });
 
     test.each([

@@ -215,6 +215,23 @@ test('the next pod to be deleted is the one that asks for most time, of those th
   expect(await node.nextForcedMs(deadline)).toBeNull();
 });
 
+test('a daemon and a critical pod have all of their own grace period where no notice hurries them', async () => {
+  const slow = { terminationGracePeriodSeconds: 300 };
+  const deadline = START + 600_000;
+  const daemon = nodeWith({ daemon: { metadata: ownedBy('DaemonSet'), spec: slow } });
+  expect(await daemon.nextForcedMs(deadline)).toBe(deadline - 300_000);
+  const dns = nodeWith({ dns: { spec: { ...critical, ...slow } } });
+  expect(await dns.nextForcedMs(deadline)).toBe(deadline - 300_000);
+});
+
+test('which pods a node still has is read as it is now, and not as the API server may remember it', async () => {
+  const node = nodeWith({ web: {} });
+  const asked: Array<string> = [];
+  node.onRequest.current = ({ method, path }) => void (method === 'GET' && asked.push(path));
+  await node.drain();
+  expect(asked).toEqual([expect.not.stringContaining('resourceVersion=')]);
+});
+
 test('a pod that is leaving too slowly for the deadline is hurried [K06] [K08]', async () => {
   const node = nodeWith({ web: { spec: { terminationGracePeriodSeconds: 300 } } });
   await node.drain();
