@@ -193,7 +193,7 @@ export function memoryFigures(samples: ReadonlyArray<Sample>): {
     leastMb: warm.length === 0 ? 0 : Math.min(...warm),
     mostMb: Math.max(0, ...samples.map(({ rssMb }) => rssMb)),
     liveMb: samples.flatMap(({ liveMb }) => liveMb ?? []),
-    grew: long.length === 0 ? null : long.some(hasGrown),
+    grew: grewIn(long),
   };
 }
 
@@ -208,15 +208,29 @@ export function livesOf(samples: ReadonlyArray<Sample>): ReadonlyArray<ReadonlyA
   return lives;
 }
 
-/** By what it holds, where that was measured twice; else by what is resident. */
-function hasGrown(life: ReadonlyArray<Sample>): boolean {
-  const live = life.flatMap(({ liveMb }) => liveMb ?? []);
-  const [earliest] = live;
-  if (earliest !== undefined && live.length > 1) return (live.at(-1) ?? 0) > earliest * SWING.share + SWING.mb;
+/**
+ * By what each life holds without garbage, first and last. Where that was measured in none by what is resident, which is
+ * much less sure: a heap with room left is collected late. Null where no life tells it.
+ */
+function grewIn(lives: ReadonlyArray<ReadonlyArray<Sample>>): boolean | null {
+  const held = lives.map((life) => life.flatMap(({ liveMb }) => liveMb ?? []));
+  const isMeasured = held.some(({ length }) => length > 0);
+  const pairs = isMeasured ? held.filter(({ length }) => length > 1).map(endsOf) : lives.map(residentEnds);
+  if (pairs.length === 0) return null;
+  return pairs.some(([first, last]) => last > first * SWING.share + SWING.mb);
+}
+
+type Ends = readonly [first: number, last: number];
+
+function endsOf(values: ReadonlyArray<number>): Ends {
+  return [values[0] ?? 0, values.at(-1) ?? 0];
+}
+
+/** Of its first and last quarter the middle. */
+function residentEnds(life: ReadonlyArray<Sample>): Ends {
   const quarter = Math.floor(life.length / 4);
   const middle = (some: ReadonlyArray<Sample>): number => spreadOf(some.map(({ rssMb }) => rssMb))?.p50 ?? 0;
-  const first = middle(life.slice(0, quarter));
-  return middle(life.slice(-quarter)) > first * SWING.share + SWING.mb;
+  return [middle(life.slice(0, quarter)), middle(life.slice(-quarter))];
 }
 
 /**

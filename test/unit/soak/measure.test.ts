@@ -142,6 +142,15 @@ test('where it was measured what a process holds without garbage, that says whet
   expect(memoryFigures(held((atS) => 50 + atS / 10)).grew).toBe(true);
 });
 
+test('a life in which that was measured once, or never, says nothing where another was measured', () => {
+  const [one, two] = [life(1_200, (atS) => 200 + atS / 2), life(1_200, (atS) => 200 + atS / 2, 1_200)];
+  const measuredAt = (...atS: ReadonlyArray<number>) =>
+    [...one, ...two].map((sample) => (atS.includes(sample.atMs / 1_000) ? { ...sample, liveMb: 50 } : sample));
+  expect(memoryFigures(measuredAt(500)).grew).toBeNull();
+  expect(memoryFigures(measuredAt(500, 1_000)).grew).toBe(false);
+  expect(memoryFigures(measuredAt()).grew).toBe(true);
+});
+
 test('a short life says nothing of growth, and a process that was replaced begins anew', () => {
   expect(memoryFigures(life(300, (atS) => 200 + atS)).grew).toBeNull();
   const two = [...life(300, () => 400), ...life(300, () => 900, 300)];
