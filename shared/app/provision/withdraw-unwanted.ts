@@ -11,6 +11,7 @@ import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { commitPlan } from '../commit/commit-plan.ts';
 import { execute } from '../execute/execute.ts';
 import { CLOCK_SKEW_MS } from '../facts/clock-skew.ts';
+import { nodeNameOf } from '../facts/node-name.ts';
 import type { Gathered } from '../gather/gather.ts';
 import { latestReadable } from '../gather/read-snapshot.ts';
 import { makePlan, type MadePlan } from '../plan/make-plan.ts';
@@ -70,8 +71,11 @@ function unwantedNow(ports: Ports, gathered: Gathered, input: ProvisioningInput)
     const own = promised === undefined ? new Map() : new Map([[name, promised]]);
     return ports.places.promised(ledger.generation, own).some((uid) => waiting.has(uid));
   };
+  // Also one that does not say yet which machine it is on.
+  const nodes = new Set(snapshot.nodes.map(({ metadata }) => metadata.name));
+  const hasJoined = (claim: NodeClaim): boolean => nodes.has(nodeNameOf(claim));
   return unwantedClaims(input, { madeFor, coming: namespacesToGrow(snapshot) }, instant(ports.now())).filter(
-    (claim) => !isPromised(claim.metadata.name) && !isDeniedStill(ports, 'NodeClaim', claim),
+    (claim) => !hasJoined(claim) && !isPromised(claim.metadata.name) && !isDeniedStill(ports, 'NodeClaim', claim),
   );
 }
 

@@ -137,6 +137,14 @@ describe('a claim on its way whose pods are gone', () => {
     }
   });
 
+  test('is no reason to decide anything once a node of its name is there, whichever machine that is on', async () => {
+    const { server, stateOf, lookTwice, addNode, generation } = await inFlight();
+    server.remove('pods', 'default/a');
+    addNode('general-1', { id: 'another' });
+    await lookTwice();
+    expect([stateOf('general-1'), await generation()]).toEqual(['there', 1]);
+  });
+
   test('is kept while an owner in its namespace wants more pods than it has', async () => {
     const { server, stateOf, lookTwice } = await inFlight();
     server.remove('pods', 'default/a');
