@@ -90,7 +90,7 @@ export function createImage(
   };
 }
 
-/** Does the change close a node that is to go? Whoever removes it waits until nobody has come for a while. */
+/** Does the change close a node before its removal? Whoever removes it waits until nobody has come for a while. */
 function isMarking(change: SnapshotChange): boolean {
   if (change.kind !== 'object' || change.resource !== 'nodes') return false;
   return isDisrupted(change.after) && !isDisrupted(change.before);

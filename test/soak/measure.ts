@@ -209,8 +209,8 @@ export function livesOf(samples: ReadonlyArray<Sample>): ReadonlyArray<ReadonlyA
 }
 
 /**
- * By what each life holds without garbage, first and last. Where that was measured in none by what is resident, which is
- * much less sure: a heap with room left is collected late. Null where no life tells it.
+ * By what each life holds without garbage, first and last. Where that was measured in none by what is resident, which
+ * is much less sure: a heap with room left is collected late. Null where no life tells it.
  */
 function grewIn(lives: ReadonlyArray<ReadonlyArray<Sample>>): boolean | null {
   const held = lives.map((life) => life.flatMap(({ liveMb }) => liveMb ?? []));
