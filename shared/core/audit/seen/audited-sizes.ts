@@ -50,18 +50,27 @@ export function sizesOf(catalog: Catalog): Sizes {
     byName.set(types, known);
     return known.get(name);
   };
+  // Pools share sizes, and sizes have many offerings.
+  const own = new Map<InstanceType, PossibleLabels>();
+  const ownOf = (type: InstanceType | undefined): PossibleLabels => {
+    if (type === undefined) return new Map();
+    const labels = own.get(type) ?? ownLabels(type);
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
+    own.set(type, labels);
+    return labels;
+  };
   const nodes = new Map<NodePool, Map<InstanceType, Map<Offering, OfferedNode>>>();
   const nodeOf = (pool: NodePool, place: OfferingPlace): OfferedNode => {
     const type = typeOf(pool.metadata.name, place.instanceType);
     const offering = type?.offerings.find((one) => isPlace(one, place));
-    if (type === undefined || offering === undefined) return offeredNode(pool, place, type, offering);
+    if (type === undefined || offering === undefined) return offeredNode(pool, place, ownOf(type), offering);
     const ofPool = nodes.get(pool) ?? new Map<InstanceType, Map<Offering, OfferedNode>>();
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     nodes.set(pool, ofPool);
     const ofType = ofPool.get(type) ?? new Map<Offering, OfferedNode>();
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     ofPool.set(type, ofType);
-    const node = ofType.get(offering) ?? offeredNode(pool, place, type, offering);
+    const node = ofType.get(offering) ?? offeredNode(pool, place, ownOf(type), offering);
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     ofType.set(offering, node);
     return node;
@@ -74,26 +83,27 @@ function indexed(types: ReadonlyArray<InstanceType>): ReadonlyMap<string, Instan
   return new Map(types.toReversed().map((type) => [type.name, type]));
 }
 
+/** `own`: the labels of the size. */
 function offeredNode(
   pool: NodePool,
   place: OfferingPlace,
-  type: InstanceType | undefined,
+  own: PossibleLabels,
   offering: Offering | undefined,
 ): OfferedNode {
   return {
-    labels: labelsOf(pool, place, type, offering),
-    contradictsTemplate: contradictsTemplate(pool, place, type, offering),
+    labels: labelsOf(pool, place, own, offering),
+    contradictsTemplate: contradictsTemplate(pool, place, own, offering),
   };
 }
 
 function labelsOf(
   { metadata, spec: { template } }: NodePool,
   { instanceType, zone, capacityType, reservationId }: OfferingPlace,
-  type: InstanceType | undefined,
+  own: PossibleLabels,
   offering: Offering | undefined,
 ): PossibleLabels {
   const { group, kind, name } = template.spec.nodeClassRef;
-  const fixed = {
+  return withLabels(own, {
     ...offering?.labels,
     ...(reservationId === undefined ? {} : { [labelKey.reservation]: reservationId }),
     ...template.metadata?.labels,
@@ -104,29 +114,33 @@ function labelsOf(
     [labelKey.registered]: 'true',
     [labelKey.initialized]: 'true',
     [`${group}/${kind.toLowerCase()}`]: name,
-  };
-  return new Map([...ownLabels(type), ...normalized(fixed)]);
+  });
 }
 
 function contradictsTemplate(
   pool: NodePool,
   { instanceType, zone, capacityType }: OfferingPlace,
-  type: InstanceType | undefined,
+  own: PossibleLabels,
   offering: Offering | undefined,
 ): boolean {
-  const own = new Map([...ownLabels(type), ...normalized(offering?.labels ?? {})]);
-  own.set(labelKey.instanceType, [instanceType]).set(labelKey.zone, [zone]).set(labelKey.capacityType, [capacityType]);
-  return Object.entries(pool.spec.template.metadata?.labels ?? {}).some(
-    ([key, value]) => own.get(normalizeKey(key))?.includes(value) === false,
-  );
+  const template = Object.entries(pool.spec.template.metadata?.labels ?? {});
+  // Stryker disable next-line ConditionalExpression: a shortcut, no label contradicts none
+  if (template.length === 0) return false;
+  const labels = withLabels(withLabels(own, offering?.labels ?? {}), {
+    [labelKey.instanceType]: instanceType,
+    [labelKey.zone]: zone,
+    [labelKey.capacityType]: capacityType,
+  });
+  return template.some(([key, value]) => labels.get(normalizeKey(key))?.includes(value) === false);
 }
 
-type LabelEntry = readonly [string, ReadonlyArray<string>];
-
-function ownLabels(type: InstanceType | undefined): ReadonlyArray<LabelEntry> {
-  return Object.entries(type?.labels ?? {}).map(([key, values]) => [normalizeKey(key), values]);
+function ownLabels({ labels }: InstanceType): PossibleLabels {
+  return new Map(Object.entries(labels).map(([key, values]) => [normalizeKey(key), values]));
 }
 
-function normalized(labels: Readonly<Record<string, string>>): ReadonlyArray<LabelEntry> {
-  return Object.entries(labels).map(([key, value]) => [normalizeKey(key), [value]]);
+/** A copy, in which each of `more` has that one value. */
+function withLabels(labels: PossibleLabels, more: Readonly<Record<string, string>>): PossibleLabels {
+  const all = new Map(labels);
+  for (const [key, value] of Object.entries(more)) all.set(normalizeKey(key), [value]);
+  return all;
 }
