@@ -132,7 +132,7 @@ describe('a search', () => {
         offerings: [offering(zones[0], 'on-demand', price), offering(zones[0], 'spot', spot)],
       });
       const arena = arenaOf({
-        machines: [machine('a', { cpu: 16 }), machine('e', { cpu: 2 })],
+        machines: [machine('a', { cpu: 8 }), machine('e', { cpu: 2 })],
         shapes: [
           shape(spec('1500m', '1Gi', { nodeSelector: { 'karpenter.azure.com/sku-family': 'D' } })),
           shape(spec('1500m', '1Gi', { nodeSelector: { 'karpenter.sh/capacity-type': 'on-demand' } })),
@@ -140,9 +140,9 @@ describe('a search', () => {
         pods: [...on('a', 0, 4), ...on('a', 1, 1)],
         types: [
           size('Standard_D2s_v5', 2, 8, 0, onSpot(100_000, 25_000)),
-          size('Standard_D8s_v5', 8, 32, 0, onSpot(400_000, 80_000)),
+          size('Standard_D8s_v5', 8, 32, 0, onSpot(800_000, 300_000)),
+          size('Standard_D9s_v5', 8, 32, 0, onSpot(400_000, 80_000)),
           size('Standard_E8s_v5', 8, 64, 0, onSpot(390_000, 60_000)),
-          size('Standard_D16s_v5', 16, 64, 0, onSpot(800_000, 300_000)),
         ],
         nodePools: [disruptable('general', {}, { requirements: [] })],
       });
