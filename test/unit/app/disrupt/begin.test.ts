@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { carryOut } from '../../../../shared/app/disrupt/begin.ts';
+import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import type { DisruptOutcome } from '../../../../shared/app/disrupt/disrupt-outcome.ts';
 import { planReplacements, type Beginning } from '../../../../shared/app/disrupt/plan-replacements.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
@@ -7,9 +8,10 @@ import { gather, type Gathered } from '../../../../shared/app/gather/gather.ts';
 import type { DisruptionStep, PlannedReplacement } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
 import type { Plan } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { emptied } from '../../../kit/app/consolidated.ts';
-import { denying } from '../../../kit/app/small-cluster.ts';
+import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
+import { denying, since, START } from '../../../kit/app/small-cluster.ts';
 import { size } from '../../../kit/core/build.ts';
 
 /**
@@ -402,5 +404,89 @@ describe('what follows in a pool with a fixed number of nodes', () => {
       kind: 'begun',
       replacements: 1,
     });
+  });
+});
+
+describe('an empty node is asked for pods that the view does not have yet', () => {
+  /** `spare` is empty in the view, and the API server knows one more pod of it. */
+  async function after(
+    status: Fields,
+    metadata: Fields = {},
+    arrange: (cluster: ReturnType<typeof consolidated>) => void = () => undefined,
+  ) {
+    const cluster = consolidated();
+    const { ports, server, addRunning } = cluster;
+    arrange(cluster);
+    const view = await ports.snapshots.list();
+    addRunning('late', 'spare', { metadata });
+    server.patch('pods', 'default/late', { status }, 'status');
+    const snapshots = { ...ports.snapshots, latest: () => Promise.resolve(view) };
+    return { ...cluster, ports: { ...ports, snapshots } };
+  }
+  const time = (agoMs: number): string => new Date(START - agoMs).toISOString();
+
+  test.each<readonly [string, Fields]>([
+    ['of which its kubelet has not heard', {}],
+    ['that started less than a minute ago', { startTime: time(59_000) }],
+  ])('and stays with one %s', async (_, status) => {
+    const { ports, marks } = await after(status);
+    // The other node may go in its place.
+    await disrupt(ports);
+    expect(marks('spare')).toEqual({ tainted: false, decision: false, reason: undefined });
+  });
+
+  test.each<readonly [string, Fields, Fields]>([
+    ['has ended', { phase: 'Succeeded' }, {}],
+    ['has failed', { phase: 'Failed' }, {}],
+    ['started earlier, and is none that plans are about', { startTime: time(60_000) }, {}],
+    ['is on its way out', {}, { finalizers: ['hold'], deletionTimestamp: time(0) }],
+  ])('and goes where that %s', async (_, status, metadata) => {
+    const { ports, marks } = await after(status, metadata);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect(marks('spare').reason).toBe('Empty');
+  });
+
+  test('and goes where nobody answers', async () => {
+    const { ports, outside, marks } = await after({});
+    outside.onRequest = ({ path }) => {
+      if (path.includes('fieldSelector=spec.nodeName')) throw new RetryableError('not now');
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect(marks('spare').reason).toBe('Empty');
+  });
+
+  test('and goes, whatever comes to it, where it must', async () => {
+    const drift = ({ server }: ReturnType<typeof consolidated>): void => {
+      const conditions = server.get('nodeclaims', 'spare')?.status?.['conditions'] as ReadonlyArray<Fields>;
+      server.patch(
+        'nodeclaims',
+        'spare',
+        { status: { conditions: [...conditions, since(START, 'Drifted')] } },
+        'status',
+      );
+    };
+    const { ports, marks } = await after({ startTime: time(0) }, {}, drift);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect(marks('spare').reason).toBe('Drifted');
+  });
+
+  test('and the API server answers from what it has at hand', async () => {
+    const { ports, outside } = await after({});
+    const asked: Array<string> = [];
+    outside.onRequest = ({ path }) => {
+      if (path.includes('fieldSelector=spec.nodeName')) asked.push(path);
+    };
+    await disrupt(ports);
+    expect(asked).toEqual([expect.stringContaining('resourceVersion=0')]);
+  });
+
+  test('and goes where others stay for that', async () => {
+    const { ports, addReady, marks } = await after({});
+    addReady('other');
+    const view = await ports.snapshots.list();
+    const pods = view.pods.filter(({ nodeName }) => nodeName !== 'aks-spare');
+    const snapshots = { ...ports.snapshots, latest: () => Promise.resolve({ ...view, pods }) };
+    expect(await disrupt({ ...ports, snapshots })).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect([marks('spare').tainted, marks('other').tainted]).toEqual([false, true]);
   });
 });

@@ -448,6 +448,20 @@ describe('what has been begun', () => {
     });
   });
 
+  test('leaves room for a pod that waits where it is promised that room, though it must go', () => {
+    const drifted = {
+      conditions: [CONSOLIDATABLE, { type: 'Drifted', status: 'True', lastTransitionTime: at(SINCE) }],
+    };
+    const promising = (pods: ReadonlyArray<string>): DisruptionInput =>
+      half(marked('b', 'Drifted', drifted), [], {
+        shapes: [...shapes, shape(spec('2', '1Gi'))],
+        pods: [...on('a', 0, 3), ...on('b', 0, 3), ...on('', 1, 1, { uid: 'waits', nodeName: null })],
+        inFlight: new Map([['claim-a', { pods }]]) as never,
+      });
+    expect(judged(promising([]))).toMatchObject({ kind: 'remove' });
+    expect(judged(promising(['waits']))).toMatchObject({ kind: 'short', why: 'its pods would need one more new node' });
+  });
+
   test('stays where its pods would need another node', () => {
     const given = disruptionInput({
       machines: [machine('a'), marked('b')],
@@ -591,6 +605,62 @@ describe('nodes that were begun together', () => {
     expect(judged(two('1'))).toEqual({
       kind: 'wait',
       for: 'the budgets of NodePool general to allow this many removals',
+    });
+  });
+
+  test('wait for budgets that let fewer go for the reason of one of them, whatever others allow', () => {
+    const drifted = {
+      conditions: [CONSOLIDATABLE, { type: 'Drifted', status: 'True', lastTransitionTime: at(SINCE) }],
+    };
+    const both = (nodes: string) =>
+      disruptionInput({
+        machines: [machine('a', { cpu: 8 }), marked('b'), marked('c', 'Underutilized', drifted)],
+        shapes,
+        pods: [...on('b', 0, 1), ...on('c', 0, 1)],
+        nodePools: [disruptable('general', { budgets: [{ nodes: '100%' }, { nodes, reasons: ['Drifted'] }] })],
+      });
+    expect(judged(both('2')), 'also what has drifted since').toMatchObject({ kind: 'remove' });
+    expect(judged(both('1'))).toMatchObject({ kind: 'wait', for: expect.stringContaining('budgets of NodePool') });
+  });
+
+  describe('in parts', () => {
+    const drifted = {
+      conditions: [CONSOLIDATABLE, { type: 'Drifted', status: 'True', lastTransitionTime: at(SINCE) }],
+    };
+    const keeping = { 'karpenter.sh/do-not-disrupt': 'true' };
+    /** `b` and `c`, with a pod each, and no other node that has room. */
+    function parts(own: object, others: object = {}): unknown {
+      const given = disruptionInput({
+        machines: [marked('b', 'Drifted', drifted), marked('c', 'Drifted', drifted)],
+        shapes: [...shapes, { ...shape(spec('100m', '64Mi'), { app: 'web' }), ...own }],
+        pods: [...on('b', 1, 1), ...on('c', 0, 1)],
+        ...others,
+      });
+      const [one] = begunIn(given.provisioning.cluster);
+      if (one === undefined) throw new Error('nothing has begun');
+      return judgeInParts(one, look(given)).map((part) => [
+        part.verdict.kind,
+        part.one.candidates.map(({ node }) => node.metadata.name),
+      ]);
+    }
+
+    test('may have the room of those that stay, whose marks come off', () => {
+      expect(parts({ annotations: keeping })).toEqual([
+        ['take-back', ['b']],
+        ['remove', ['c']],
+      ]);
+    });
+
+    test('may not have the room of those that wait, and go later', () => {
+      const budget = {
+        metadata: { name: 'web', namespace: 'default' },
+        spec: { selector: { matchLabels: { app: 'web' } } },
+        status: { disruptionsAllowed: 0 },
+      };
+      expect(parts({}, { podDisruptionBudgets: [budget] })).toEqual([
+        ['wait', ['b']],
+        ['short', ['c']],
+      ]);
     });
   });
 

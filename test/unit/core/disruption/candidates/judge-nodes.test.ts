@@ -165,6 +165,13 @@ describe('a node stays', () => {
     expect(verdict(one, parts)).toEqual(reason);
   });
 
+  test('for its own reason, also while pods that wait come first', () => {
+    const first = { goes: 'forced' } as const;
+    expect(verdict(machine('a', { conditions: [] }), { disruption: first })).toMatchObject({
+      kind: 'not-consolidatable',
+    });
+  });
+
   test('whose size is not even written, for its price', () => {
     const { node, claim } = machine('a');
     const { 'node.kubernetes.io/instance-type': _, ...labels } = node.metadata.labels ?? {};
@@ -201,6 +208,11 @@ describe('pods of a node', () => {
       kind: 'pod-do-not-disrupt',
       pod: 'default/s1-a-0000',
     });
+  });
+
+  test('keep their node no longer once they are on their way out, whatever they say', () => {
+    const going = on('a', 1, 1, { deleting: true });
+    expect(verdict(machine('a'), { pods: [...going, ...on('a', 0, 1)] })).toBe('Underutilized');
   });
 
   test('count by what their evictions do, those that end or go with it not at all, and none as less than nothing', () => {

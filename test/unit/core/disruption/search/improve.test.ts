@@ -11,12 +11,13 @@ import {
   takeAllSingles,
 } from '../../../../../shared/core/disruption/search/improve.ts';
 import { offeringsOf } from '../../../../../shared/core/disruption/search/pool-offerings.ts';
+import { setDisruptionCost } from '../../../../../shared/core/disruption/search/slots.ts';
 import type { Means } from '../../../../../shared/core/disruption/search/take-away.ts';
 import { trailOf } from '../../../../../shared/core/disruption/search/trail.ts';
 import { drawFrom } from '../../../../../shared/core/quantity/draw.ts';
 import { offering, onDemand, shape, size, spec, zones } from '../../../../kit/core/build.ts';
 import { arenaOf, slotOf } from '../../../../kit/core/build-arena.ts';
-import { disruptable, machine, on, types } from '../../../../kit/core/build-disruption.ts';
+import { CONSOLIDATABLE, disruptable, machine, on, types } from '../../../../kit/core/build-disruption.ts';
 
 /** How far a search strays, for how long, and what it looks at. */
 
@@ -79,6 +80,83 @@ describe('a search', () => {
     expect(found.map(({ made, saved }) => [made, saved])).toEqual(
       found.map((_, index) => (index < first ? [index + 1, 0] : [first + 1 + index + 1, 100_000])),
     );
+  });
+
+  test('is a third as patient where two new nodes come at once, which is one kind of change of several', () => {
+    const arena = arenaOf({
+      machines: [machine('a', { cpu: 2 }), machine('z', { cpu: 2, conditions: [] })],
+      shapes: [pod, shape(spec('1500m', '1Gi'))],
+      pods: stuck,
+    });
+    const work = 2_000_000;
+    const made = (inPairs: boolean): number => {
+      arena.work.left = work;
+      improve(trailOf(arena), meansFor(arena), { inPairs });
+      return Math.floor((work - arena.work.left) / WORK_PER_TRY / 100);
+    };
+    expect([made(false), made(true)]).toEqual([30, 10]);
+  });
+
+  test('takes what is a millionth of a dollar for an error of rounding, and no gain', () => {
+    const saved = (price: number): number => {
+      const arena = arenaOf({
+        machines: [machine('a', { cpu: 2 }), machine('z', { cpu: 4, conditions: [] })],
+        shapes: [pod],
+        pods: [...on('a', 0, 1), ...on('z', 0, 1)],
+        types: [size('Standard_D2s_v5', 2, 8, price), ...types.slice(1)],
+      });
+      setDisruptionCost(slotOf(arena, 'a'), 0);
+      const trail = trailOf(arena);
+      improve(trail, meansFor(arena), { patience: 50 });
+      return 0 - trail.costChange;
+    };
+    expect([saved(1), saved(2)]).toEqual([0, 2]);
+  });
+
+  test('is about nodes alone that go for what they cost, and is none without them', () => {
+    const drifted = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };
+    const machines = [
+      machine('must', { cpu: 8, conditions: [CONSOLIDATABLE, drifted] }),
+      machine('stays', { cpu: 8, conditions: [] }),
+    ];
+    const arena = arenaOf({ machines, shapes: [pod], pods: [...on('must', 0, 1), ...on('stays', 0, 1)] });
+    arena.work.left = 100_000;
+    improve(trailOf(arena), meansFor(arena), { patience: 7 });
+    expect(arena.work.left).toBe(100_000);
+  });
+
+  describe('in which two new nodes come in the place of one', () => {
+    /** What is saved, and the new nodes: one pod of a large node may not be on spot, and four may, of one family. */
+    function saved(inPairs: boolean): unknown {
+      const onSpot = (price: number, spot: number) => ({
+        offerings: [offering(zones[0], 'on-demand', price), offering(zones[0], 'spot', spot)],
+      });
+      const arena = arenaOf({
+        machines: [machine('a', { cpu: 8 }), machine('e', { cpu: 2 })],
+        shapes: [
+          shape(spec('1500m', '1Gi', { nodeSelector: { 'karpenter.azure.com/sku-family': 'D' } })),
+          shape(spec('1500m', '1Gi', { nodeSelector: { 'karpenter.sh/capacity-type': 'on-demand' } })),
+        ],
+        pods: [...on('a', 0, 4), ...on('a', 1, 1)],
+        types: [
+          size('Standard_D2s_v5', 2, 8, 0, onSpot(100_000, 25_000)),
+          size('Standard_D8s_v5', 8, 32, 0, onSpot(800_000, 300_000)),
+          size('Standard_D9s_v5', 8, 32, 0, onSpot(400_000, 80_000)),
+          size('Standard_E8s_v5', 8, 64, 0, onSpot(390_000, 60_000)),
+        ],
+        nodePools: [disruptable('general', {}, { requirements: [] })],
+      });
+      for (const slot of arena.slots) setDisruptionCost(slot, 0);
+      const trail = trailOf(arena);
+      improve(trail, meansFor(arena), { patience: 200, inPairs });
+      const come = arena.slots.flatMap(({ state, node, price }) => (state === 'there' && node === null ? price : []));
+      return [0 - trail.costChange, come.toSorted((a, b) => a - b)];
+    }
+
+    test('has each pod on the cheapest that it may be on, where one new node would be the dearer for all', () => {
+      expect(saved(false)).toEqual([500_000, [400_000]]);
+      expect(saved(true)).toEqual([720_000, [80_000, 100_000]]);
+    });
   });
 
   test('tries nothing without work, and ends where that is used up', () => {

@@ -12,6 +12,7 @@ import {
   ALL,
   isFair,
   mayGo,
+  replace,
   settleNew,
   takeAwaySimply,
   type Means,
@@ -106,7 +107,12 @@ describe('a new node', () => {
 
 describe('a spot node that comes', () => {
   /** For nodes with one pod each, spot or not; so many sizes are cheaper than these. */
-  function fair(isSpot: ReadonlyArray<boolean>, spotToSpot: boolean, cheaper = 3): boolean {
+  function fair(
+    isSpot: ReadonlyArray<boolean>,
+    spotToSpot: boolean,
+    cheaper = 3,
+    known = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 400_000)],
+  ): boolean {
     const sizes = Array.from({ length: cheaper - 1 }, (_, index) =>
       size(`Standard_D${20 + index}s_v5`, 2, 8, 100_001 + index),
     );
@@ -116,7 +122,7 @@ describe('a spot node that comes', () => {
       ),
       shapes: [pod],
       pods: isSpot.flatMap((_, index) => on(`n${index}`, 0, 1)),
-      types: [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 400_000), ...sizes],
+      types: [...known, ...sizes],
       nodePools: anyCapacity,
     });
     const trail = trailOf(arena);
@@ -139,6 +145,12 @@ describe('a spot node that comes', () => {
     expect(fair([true], false, 15)).toBe(false);
   });
 
+  test('is not fair where it costs as much as those that were none', () => {
+    // A quarter of what its like costs on demand is as much as the large node.
+    const as = (price: number) => [size('Standard_D2s_v5', 2, 8, price), size('Standard_D8s_v5', 8, 32, 100_000)];
+    expect([fair([false], false, 1, as(400_000)), fair([false], false, 1, as(399_996))]).toEqual([false, true]);
+  });
+
   test('needs nothing of this where it is on demand', () => {
     const arena = arenaOf({ machines: [machine('a')], shapes: [pod], pods: on('a', 0, 1), types });
     const first = open(
@@ -147,4 +159,59 @@ describe('a spot node that comes', () => {
     );
     expect(isFair(arena, first, meansFor(arena))).toBe(true);
   });
+});
+
+describe('new nodes in the place of others', () => {
+  type Wanted = readonly [string, boolean];
+  const d2 = 'Standard_D2s_v5';
+
+  /** In the place of large nodes with a pod of one and a half cores each, spot or not. */
+  function replaced(isSpot: ReadonlyArray<boolean>, wanted: ReadonlyArray<Wanted>, sizes = types, cpu = '1500m') {
+    const arena = arenaOf({
+      machines: isSpot.map((spot, index) =>
+        machine(`n${index}`, { cpu: 8, capacityType: spot ? 'spot' : 'on-demand' }),
+      ),
+      shapes: [shape(spec(cpu, '1Gi'))],
+      pods: isSpot.flatMap((_, index) => on(`n${index}`, 0, 1)),
+      types: sizes,
+      nodePools: anyCapacity,
+    });
+    for (const slot of arena.slots) setDisruptionCost(slot, 0);
+    const trail = trailOf(arena);
+    const all = allOfferings(offeringsOf(arena.workspace));
+    const offerings = wanted.map(([name, spot]) => offeringOf(all, name, spot));
+    const isDone = replace(trail, [...arena.slots], offerings, meansFor(arena), ALL);
+    const come = arena.slots.filter(({ offering, state }) => offering !== null && state === 'there');
+    return [isDone, ...come.map(({ offering }) => nameOf(offering))];
+  }
+
+  test('come where that is fair for each of them, and else none of them does', () => {
+    expect(replaced([false], [[d2, true]])).toEqual([true, [d2, true]]);
+    expect(replaced([true], [[d2, true]])).toEqual([false]);
+    const both: ReadonlyArray<Wanted> = [
+      [d2, true],
+      [d2, true],
+    ];
+    expect(replaced([false, false], both)).toEqual([true, [d2, true], [d2, true]]);
+    expect(replaced([false, true], both)).toEqual([false]);
+    expect(replaced([true, false], both)).toEqual([false]);
+  });
+
+  test('are those alone that pods come to, and it need not be fair for others', () => {
+    const more: ReadonlyArray<Wanted> = [
+      ['Standard_D4s_v5', false],
+      [d2, true],
+    ];
+    expect(replaced([false], more)).toEqual([true, [d2, true]]);
+  });
+
+  test('come where they cost less by more than what may be an error of rounding', () => {
+    const costs = (price: number) => [size('Standard_D8s_v5', 8, 32, 400_000), size('Standard_D9s_v5', 8, 32, price)];
+    const none = costs(399_999).map((one) => ({ ...one, offerings: one.offerings.filter(isOnDemand) }));
+    expect(replaced([false], [['Standard_D9s_v5', false]], none, '7')).toEqual([false]);
+    const some = costs(399_998).map((one) => ({ ...one, offerings: one.offerings.filter(isOnDemand) }));
+    expect(replaced([false], [['Standard_D9s_v5', false]], some, '7')).toEqual([true, ['Standard_D9s_v5', false]]);
+  });
+
+  const isOnDemand = ({ capacityType }: { readonly capacityType: string }): boolean => capacityType === 'on-demand';
 });
