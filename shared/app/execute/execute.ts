@@ -48,10 +48,9 @@ export interface Executed {
 
 /**
  * Creates the NodeClaims of a committed decision, sends hints to launch them, marks what is to be removed, and deletes
- * what is withdrawn. A failed
- * write of one object concerns that object only: everything else continues. Throws what failed for now of any, once all
- * have had their turn, within the time that a decision is tried for; after that, and where only policies keep something
- * from being done, the decision has been executed. Twice is as once.
+ * what is withdrawn. A failed write of one object concerns that object only: everything else continues. Throws what
+ * failed for now of what is made or marked, once all have had their turn, within the time that a decision is tried for;
+ * after that, and where only policies keep something from being done, the decision has been executed. Twice is as once.
  * `launchesAtMs`: when the function `launch` is to hear of the claims, milliseconds since the epoch; null: at once.
  */
 export async function execute(

@@ -14,6 +14,13 @@ import { despiteRivals } from './despite-rivals.ts';
 /** Claims withdrawn at once: each takes four calls. */
 const AT_ONCE = 8;
 
+/** Whose turn comes later is left to a later look: pods may wait for nodes, and nobody can decide meanwhile. */
+const WITHIN_MS = 4_000;
+
+/** For the same reason nothing is withdrawn for so long after a deletion that failed: each may wait for an answer. */
+const PUT_OFF_MS = 60_000;
+const PUT_OFF = 'withdrawing-put-off';
+
 /** What the event of such a claim says. */
 const WHY = 'Deleted before its node came: its pods run elsewhere or are gone, and no other waits for it';
 
@@ -27,16 +34,25 @@ export async function withdrawClaims(
   ports: Ports,
   { withdrawn = [], name: decision }: Pick<Decision, 'withdrawn' | 'name'>,
 ): Promise<ReadonlyArray<string | null>> {
-  // Whoever follows the claim writes it at any moment: what is on it by then decides.
-  const settled = await eachAlone(withdrawn, AT_ONCE, (one) => despiteRivals(() => withdraw(ports, one)));
+  const untilMs = ports.now() + WITHIN_MS;
+  const settled = await eachAlone(withdrawn, AT_ONCE, async (one) =>
+    // Whoever follows the claim writes it at any moment: what is on it by then decides.
+    ports.now() > untilMs ? null : despiteRivals(() => withdraw(ports, one)),
+  );
   await eachAlone(withdrawn, AT_ONCE, async ({ name }, index) => {
     const one = settled[index];
     if (one?.kind !== 'failed') return;
     ports.log('nodeclaim-not-withdrawn', { claim: name, decision, why: one.error.message });
     const about = { kind: 'NodeClaim', key: { name, namespace: null } } as const;
     if (one.error instanceof RefusedError) await tellDenied(ports, one.error.refusal, [about]);
+    else ports.told.isNews(PUT_OFF, ports.now(), PUT_OFF_MS);
   });
   return settled.map((one) => (one.kind === 'done' ? one.answer : null));
+}
+
+/** Has a deletion failed lately, other than by a policy, which is about one claim? */
+export function isWithdrawingPutOff({ told, now }: Pick<Ports, 'told' | 'now'>): boolean {
+  return told.isKnown(PUT_OFF, now());
 }
 
 async function withdraw(ports: Ports, { name, uid }: Withdrawn): Promise<string | null> {

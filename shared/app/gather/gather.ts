@@ -60,7 +60,7 @@ export interface Gathered {
   /**
    * Claims in flight that were made for pods which had no node, and for nobody else: for each all pods that may come to
    * its node. Where several share a dedication these are everybody's of them, as whichever node is ready first is
-   * taken.
+   * taken, and one array.
    */
   readonly madeFor: ReadonlyMap<string, ReadonlyArray<PodReference>>;
 }
@@ -168,6 +168,7 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   const replacing = await readDecisions(ports, replacingSome(snapshot, ports.now()), annotation.decision);
   const taken = new Set([...decisions.values()].flatMap(plannedIn));
   const sharing: Array<SharingClaim> = [];
+  const comersOf = rememberingComers();
   const found = unsettled.flatMap((claim) => {
     const decision = decisions.get(claim.metadata.annotations?.[annotation.decision] ?? '');
     // Stryker disable next-line UnaryOperator: without a decision no claim is found below, whatever its number
@@ -187,7 +188,7 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
     const inFlight = { pods, instanceType, zone, capacityType };
     const dedication = decision.reservations?.[index] ?? claim.metadata.name;
     const others = own.length + bufferPods.length;
-    noteMadeFor(madeFor, claim, { others, pods: [...planned.pods, ...podsOfDedication(decision, dedication)] });
+    noteMadeFor(madeFor, claim, { others, pods: comersOf(decision, dedication, planned.pods) });
     if (dedication !== claim.metadata.name) {
       const { name } = claim.metadata;
       const places = planned.pods.length;
@@ -213,6 +214,23 @@ function noteKept(
   if (node === null || value === null) return;
   const isForMovers = node.metadata.labels?.[label.initialized] === 'true' && movers > 0;
   if (isForMovers || isShut(claim)) kept.set(node.metadata.name, { claim, value });
+}
+
+/**
+ * All pods that may come to a claim of this dedication: `own` where none shares it. Once for all that do, as there may
+ * be thousands of claims and of pods.
+ */
+function rememberingComers(): (
+  decision: Decision,
+  dedication: string,
+  own: ReadonlyArray<PodReference>,
+) => ReadonlyArray<PodReference> {
+  const known = new Map<string, ReadonlyArray<PodReference>>();
+  return (decision, dedication, own) => {
+    const found = known.get(dedication) ?? podsOfDedication(decision, dedication);
+    known.set(dedication, found);
+    return found.length === 0 ? own : found;
+  };
 }
 
 /** `others`: how many pods that run, or stand for the room of a buffer, the claim was made for. */

@@ -10,6 +10,7 @@ import { instant } from '../../core/quantity/units.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { commitPlan } from '../commit/commit-plan.ts';
 import { execute } from '../execute/execute.ts';
+import { isWithdrawingPutOff } from '../execute/withdraw.ts';
 import { CLOCK_SKEW_MS } from '../facts/clock-skew.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import type { Gathered } from '../gather/gather.ts';
@@ -34,6 +35,12 @@ const WITHDRAWN_MAX = 20;
  */
 const TRIED_EVERY_MS = 20_000;
 
+/**
+ * A relay that lives has written one of its heartbeats, ten seconds apart, within this time, with some for clocks that
+ * differ. Of one that has died nobody knows who has come since.
+ */
+const FRESH_MS = 20_000;
+
 /** Decisions lost to another instance are tried again after this pause. */
 const LOST_PAUSE_MS = 250;
 
@@ -43,10 +50,10 @@ const LOST_PAUSE_MS = 250;
  * removes its node as empty.
  */
 export async function withdrawUnwanted(ports: Ports, gathered: Gathered, { left }: Pick<Plan, 'left'>): Promise<void> {
-  if (!ports.disruption.isOn) return;
+  if (!ports.disruption.isOn || isWithdrawingPutOff(ports)) return;
   const input = withoutLeaving(gathered.input, leavingNames(gathered.snapshot), instant(ports.now()));
   const unwanted = await ripe(ports, gathered.madeFor.size === 0 ? [] : unwantedNow(ports, gathered, input));
-  if (unwanted.length === 0) return;
+  if (unwanted.length === 0 || !(await isFresh(ports, gathered.snapshot))) return;
   const withdrawn = unwanted.map(({ metadata: { name, uid = '' } }) => ({ name, uid }));
   const names = withdrawn.map(({ name }) => name);
   const tried = `withdraw/${digest(...names)}`;
@@ -127,10 +134,18 @@ function withUnjudged(input: ProvisioningInput, { pods: seen }: Snapshot): Provi
   return { ...input, cluster: { ...input.cluster, pods } };
 }
 
+/** Does the view lack nothing but what has happened just now? */
+async function isFresh(ports: Ports, { version, takenAtMs }: Snapshot): Promise<boolean> {
+  const oldestMs = ports.now() - FRESH_MS;
+  return takenAtMs >= oldestMs || ((await ports.snapshots.heldMs(version)) ?? 0) >= oldestMs;
+}
+
 /** Does a pod wait by now of which the view knows nothing? A plan for many takes a second, in which some may come. */
-async function hasSomebodyCome(ports: Ports, { pods, takenAtMs }: Snapshot): Promise<boolean> {
+async function hasSomebodyCome(ports: Ports, { pods, version, source, takenAtMs }: Snapshot): Promise<boolean> {
   const newest = await latestReadable(ports);
-  if (newest === null || newest.takenAtMs <= takenAtMs) return false;
+  if (newest === null || newest.version === version) return false;
+  // What a silent relay has published is older than a list. Two relays' clocks may differ.
+  if (source !== 'relay' && newest.takenAtMs <= takenAtMs) return false;
   const known = new Set(pods.map(({ uid }) => uid));
   return newest.pods.some(({ uid, nodeName }) => nodeName === null && !known.has(uid));
 }

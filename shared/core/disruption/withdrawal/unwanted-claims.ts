@@ -40,12 +40,18 @@ export function unwantedClaims(
     cluster.pods.flatMap(({ uid, nodeName, deleting }) => (nodeName === null && !deleting ? [uid] : [])),
   );
   const replacing = new Set(cluster.nodeClaims.flatMap(replacementsOf));
+  // Claims that share a dedication share thousands of pods.
+  const known = new Map<ReadonlyArray<PodReference>, boolean>();
+  const isAwaited = (pods: ReadonlyArray<PodReference>): boolean => {
+    const is = known.get(pods) ?? pods.some((pod) => waiting.has(pod.uid) || coming.has(namespaceOf(pod)));
+    known.set(pods, is);
+    return is;
+  };
   const isUnwanted = ({ metadata: { name, labels } }: NodeClaim): boolean => {
     const pods = madeFor.get(name);
     const pool = pools.get(labels?.[labelKey.nodePool] ?? '');
     if (pods === undefined || pool === undefined || replacing.has(name) || keepsEmptyNodes(pool, now)) return false;
-    if (pods.some((pod) => coming.has(namespaceOf(pod)))) return false;
-    return ![...pods.map(({ uid }) => uid), ...(inFlight.get(name)?.pods ?? [])].some((uid) => waiting.has(uid));
+    return !isAwaited(pods) && !(inFlight.get(name)?.pods ?? []).some((uid) => waiting.has(uid));
   };
   return machinesOf(cluster)
     .flatMap(({ node, claim }) => (node === null && claim !== null ? [claim] : []))

@@ -172,3 +172,12 @@ test('a look that needs no plan leaves nobody', async () => {
   expect(await provision({ ...ports, log })).toEqual({ kind: 'expected' });
   expect(logged).toMatchObject([{ unschedulable: 0 }]);
 });
+
+test('claims that share a dedication have one array of the pods that they were made for: thousands have thousands', async () => {
+  const { gathered, ports, claims } = cluster(['a', '1500m'], ['b', '1500m']);
+  await provision(ports);
+  const { madeFor } = await gathered();
+  const [first, second] = claims().map((name) => madeFor.get(name));
+  expect(first?.map(({ name }) => name).toSorted()).toEqual(['default/a', 'default/b']);
+  expect(second).toBe(first);
+});

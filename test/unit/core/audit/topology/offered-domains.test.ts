@@ -115,4 +115,19 @@ describe('a value of a label that pods choose', () => {
     expect(zonesOf(requirement(team, 'NotIn', 'red'))).toEqual([]);
     expect(zonesOf(requirement(team, 'In', 'red'), requirement(team, 'NotIn', 'red'))).toEqual([]);
   });
+
+  test('opens a zone to pods that may have another value than the one that the pool rules out', () => {
+    const zonesFor = (...asked: ReadonlyArray<Requirement>) => {
+      const nodeAffinity = affinityTo(asked);
+      const there = node('n', 8, 32, { [labelKey.zone]: z1, [team]: 'blue' });
+      const given = asking(requirement(team, 'NotIn', 'red'));
+      return crowded({ ...given, nodes: [there] }, { more: { affinity: { nodeAffinity } } });
+    };
+    expect(zonesFor(requirement(team, 'In', 'red', 'blue'))).toEqual(tooMany());
+    expect(zonesFor(requirement(team, 'NotIn', 'red'))).toEqual(tooMany());
+  });
 });
+
+function affinityTo(matchExpressions: ReadonlyArray<Requirement>) {
+  return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } };
+}
