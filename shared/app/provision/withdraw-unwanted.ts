@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { digest } from '../../contract/digest.ts';
+import { label } from '../../contract/names.ts';
 import { unwantedClaims } from '../../core/disruption/withdrawal/unwanted-claims.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
@@ -8,6 +9,7 @@ import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
+import { createdAtMs } from '../claims/node-claim.ts';
 import { commitPlan } from '../commit/commit-plan.ts';
 import { execute } from '../execute/execute.ts';
 import { isWithdrawingPutOff } from '../execute/withdraw.ts';
@@ -65,6 +67,7 @@ export async function withdrawUnwanted(ports: Ports, gathered: Gathered, { left 
   const committed = await commitPlan(ports, { ...gathered, input: made.input }, made.plan, cause, { withdrawn });
   if (committed.kind === 'lost') return wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
   ports.told.isNews(tried, ports.now(), TRIED_EVERY_MS);
+  for (const claim of unwanted) ports.unwanted.noteWithdrawn(poolOf(claim), ports.now());
   await execute(ports, committed.state, committed.decision);
   ports.places.note(made.plan, committed.state.generation);
 }
@@ -82,8 +85,16 @@ function unwantedNow(ports: Ports, gathered: Gathered, input: ProvisioningInput)
   const nodes = new Set(snapshot.nodes.map(({ metadata }) => metadata.name));
   const hasJoined = (claim: NodeClaim): boolean => nodes.has(nodeNameOf(claim));
   return unwantedClaims(input, { madeFor, coming: namespacesToGrow(snapshot) }, instant(ports.now())).filter(
-    (claim) => !hasJoined(claim) && !isPromised(claim.metadata.name) && !isDeniedStill(ports, 'NodeClaim', claim),
+    (claim) =>
+      !hasJoined(claim) &&
+      !isPromised(claim.metadata.name) &&
+      !isDeniedStill(ports, 'NodeClaim', claim) &&
+      !ports.unwanted.isKept({ pool: poolOf(claim), madeMs: createdAtMs(claim) }, ports.now()),
   );
+}
+
+function poolOf({ metadata }: NodeClaim): string {
+  return metadata.labels?.[label.nodePool] ?? '';
 }
 
 /** Namespaces with an owner that wants more pods than it has. */

@@ -299,3 +299,27 @@ test('two decisions of one view that withdraw other claims have other names', as
     toDecision(ports, gathered, emptyPlan(), 'test', { withdrawn: [{ name: 'general-1', uid }] }).name;
   expect(nameOf('a')).not.toBe(nameOf('b'));
 });
+
+test('pods that are given up before a machine can boot, and made again, get one all the same', async () => {
+  const [lifeS, gapS, bootS] = [45, 15, 60];
+  const { ports, clock, server, addClass, addPool, addPod } = smallCluster();
+  addClass('True');
+  addPool();
+  const madeS = new Map<string, number>();
+  const waitingWhenReady = new Set<string>();
+  for (let nowS = 0; nowS < 300; nowS++) {
+    const phaseS = nowS % (lifeS + gapS);
+    if (phaseS === 0) addPod(`p${nowS}`);
+    if (phaseS === lifeS) server.remove('pods', `default/p${nowS - lifeS}`);
+    clock.advance(1_000);
+    for (const { metadata } of server.list('nodeclaims')) {
+      if (metadata.deletionTimestamp !== undefined) server.remove('nodeclaims', metadata.name);
+      const sinceS = madeS.get(metadata.name) ?? nowS;
+      madeS.set(metadata.name, sinceS);
+      if (nowS - sinceS >= bootS && phaseS < lifeS) waitingWhenReady.add(metadata.name);
+    }
+    await provision(ports);
+  }
+  expect(waitingWhenReady.size).toBe(1);
+  expect(madeS.size).toBe(2);
+});
