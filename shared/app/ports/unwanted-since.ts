@@ -1,8 +1,9 @@
 /**
  * For how long a pool whose claim was withdrawn keeps those that are made after it: pods that somebody gives up before
- * a machine can boot, and makes again, would never get one. Longer than nearly every machine boots.
+ * a machine can boot, and makes again, would never get one. Longer than nearly every machine takes to join: pods that
+ * come later than that would not have found it either.
  */
-const KEPT_MS = 10 * 60_000;
+const KEPT_MS = 3 * 60_000;
 
 /**
  * Since when this process has seen nobody wait for claims on their way, and what it has withdrawn. Lost with the
