@@ -307,7 +307,7 @@ test('pods that are given up before a machine can boot, and made again, get one 
   addPool();
   const madeS = new Map<string, number>();
   const waitingWhenReady = new Set<string>();
-  for (let nowS = 0; nowS < 300; nowS++) {
+  for (let nowS = 0; nowS < 200; nowS++) {
     const phaseS = nowS % (lifeS + gapS);
     if (phaseS === 0) addPod(`p${nowS}`);
     if (phaseS === lifeS) server.remove('pods', `default/p${nowS - lifeS}`);
