@@ -39,24 +39,26 @@ describe.skipIf(earlier === null)(
       rmSync(folder, { recursive: true, force: true });
     });
 
-    /** Puts a version where the processes start from. */
-    function lay(name: string): void {
-      rmSync(versionIn('app'), { recursive: true, force: true });
-      mkdirSync(versionIn('app'));
-      for (const path of ['dist', 'host.json', 'package.json']) {
+    /** Puts a version where the processes start from: all of it, or the files of those that start next. */
+    function lay(name: string, paths = ['dist', 'host.json', 'package.json']): void {
+      mkdirSync(versionIn('app'), { recursive: true });
+      for (const path of paths) {
+        rmSync(join(versionIn('app'), path), { recursive: true, force: true });
         cpSync(join(versionIn(name), path), join(versionIn('app'), path), { recursive: true });
       }
     }
 
     /**
      * As `nodewright deploy` does it: the relay first, then the app, whose instances end in the middle of what they do.
+     * An instance loads parts of its version late, and has a copy of it in Azure: here its files stay until it has ended.
      */
     async function replaceBy(name: string): Promise<void> {
       const { relay, hosts } = world.sandbox;
-      lay(name);
       await relay.kill();
+      lay(name, ['dist/relay']);
       await relay.start();
       await Promise.all(hosts.map((host) => host.kill()));
+      lay(name, ['dist/functions', 'host.json', 'package.json']);
       await Promise.all(hosts.map((host) => host.start()));
     }
 
