@@ -19,10 +19,16 @@ const AT_ONCE = 5;
 const NOTICE_MS = 2 * 60_000;
 
 /**
+ * An interruption closes a node and says so on its claim side by side. Among many at once, or where writes are slow, the
+ * word comes so much later at most; pods would follow the scheduler onto a node that was opened before it.
+ */
+const WORD_MS = 10_000;
+
+/**
  * Ends what somebody has begun and died over. A claim on which a notice was written, and that is not being deleted, is:
- * its machine goes. A node that was closed, with no word on its claim, is opened again, as by Karpenter: an
- * interruption closes a node a moment before it says so on the claim, and one that says so late closes it again. What
- * cannot be done now is the next sweep's. Doing it twice is as once.
+ * its machine goes. A node that was closed, with no word on its claim now and `WORD_MS` later, is opened again, as by
+ * Karpenter; an interruption that says so later still closes it again. What cannot be done now is the next sweep's.
+ * Doing it twice is as once.
  */
 export async function endLeftHalfway(
   ports: Ports,
@@ -38,8 +44,13 @@ export async function endLeftHalfway(
   );
   await inParallel(own, AT_ONCE, async (claim) => {
     if (isInterrupted(claim)) await orLater(ports, claim, () => endNotice(ports, claim));
-    else if (!isMarked(claim) && closed.has(nodeNameOf(claim))) await orLater(ports, claim, () => reopen(ports, claim));
   });
+  const wordless = own.filter(
+    (claim) => !isInterrupted(claim) && !isMarked(claim) && closed.has(nodeNameOf(claim)),
+  );
+  if (wordless.length === 0) return;
+  await ports.sleep(WORD_MS);
+  await inParallel(wordless, AT_ONCE, (claim) => orLater(ports, claim, () => reopen(ports, claim)));
 }
 
 async function orLater(ports: Ports, { metadata }: NodeClaim, work: () => Promise<void>): Promise<void> {

@@ -53,13 +53,15 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const snapshot = await attempt('snapshot', () => readSnapshot(ports, true));
   const isKnown = inventory !== null && claims !== null;
   const orphansDeleted = isKnown ? await attempt('orphans', () => deleteOrphans(ports, inventory, claims)) : null;
-  if (claims !== null) await attempt('left-halfway', () => endLeftHalfway(ports, { claims, snapshot }));
+  // It may wait for a word, and nothing else waits for it.
+  const ended = claims === null ? null : attempt('left-halfway', () => endLeftHalfway(ports, { claims, snapshot }));
   const hinted = await attempt('hints', () => hintStalled(ports, { claims: claims ?? [], inventory, snapshot }));
   if (inventory !== null) await attempt('equipment', () => equipMachines(ports, inventory));
   await attempt('surplus', () => deleteSurplus(ports, snapshot));
   await attempt('facts', () => refreshFacts(ports));
   const provisioned = await attempt('provision', () => provision(ports, { mayList: true }));
   await attempt('cluster', () => tellCluster(ports, snapshot, claims));
+  await ended;
   const [orphans, hints] = [orphansDeleted ?? 0, hinted ?? 0];
   const kind = provisioned?.kind ?? 'failed';
   if (orphans > 0 || hints > 0) ports.log('swept', { orphansDeleted: orphans, hinted: hints, provision: kind });

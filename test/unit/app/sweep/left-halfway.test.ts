@@ -9,22 +9,39 @@ const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
 const other = { key: 'mine', effect: 'NoSchedule' };
 const INTERRUPTION = 'nodewright.dev/interruption';
 
+interface Given {
+  readonly annotations?: Fields;
+  readonly taints?: ReadonlyArray<Fields>;
+  readonly spec?: Fields;
+}
+
 /** A claim `c` with these annotations, whose node is closed unless said. */
-function halfway(
-  given: { readonly annotations?: Fields; readonly taints?: ReadonlyArray<Fields>; readonly spec?: Fields } = {},
-) {
+function halfway(given: Given = {}) {
   const cluster = smallCluster();
   cluster.addClaim('c', { annotations: given.annotations ?? {}, spec: given.spec ?? {} });
   cluster.addNode('c', { taints: given.taints ?? [other, disrupted] });
   const logged: Array<unknown> = [];
-  const ports = { ...cluster.ports, log: (event: string, facts: object) => void logged.push([event, facts]) };
+  /** What others do while it waits for a word, in the order of its waits; and for how long it has waited. */
+  const meanwhile: Array<() => void> = [];
+  const waits: Array<number> = [];
+  const ports = {
+    ...cluster.ports,
+    log: (event: string, facts: object) => void logged.push([event, facts]),
+    sleep: async (ms: number) => {
+      waits.push(ms);
+      meanwhile.shift()?.();
+    },
+  };
   const read = async () => ({
     claims: await ports.kubernetes.list('NodeClaim'),
     snapshot: await ports.snapshots.list(),
   });
   return {
     ...cluster,
+    ports,
     logged,
+    meanwhile,
+    waits,
     read,
     end: async (afterMs = 0, seen?: { readonly claims: ReadonlyArray<NodeClaim> }) => {
       cluster.clock.advance(START + afterMs - cluster.clock.now());
@@ -36,9 +53,9 @@ function halfway(
 
 describe('a node that is closed, with no word on its claim,', () => {
   test('is opened again, with the taints that others have put on it', async () => {
-    const { end, taints, logged } = halfway();
+    const { end, taints, logged, waits } = halfway();
     await end();
-    expect(taints()).toEqual([other]);
+    expect([taints(), waits]).toEqual([[other], [10_000]]);
     expect(logged).toMatchObject([['left-halfway', { claim: 'c', done: 'opened' }]]);
     await end();
     expect(logged).toHaveLength(1);
@@ -67,6 +84,20 @@ describe('a node that is closed, with no word on its claim,', () => {
     const before = taints();
     await end();
     expect([taints(), logged]).toEqual([before, []]);
+  });
+
+  test('stays closed where its interruption says so a little later: pods would come to a machine that goes', async () => {
+    const { end, taints, server, meanwhile, logged } = halfway();
+    const annotations = { [INTERRUPTION]: `preempt by then since ${new Date(START).toISOString()}` };
+    meanwhile.push(() => void server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object'));
+    await end();
+    expect([taints(), logged]).toEqual([[other, disrupted], []]);
+  });
+
+  test('of others whose word is there keeps none waiting', async () => {
+    const { end, waits } = halfway({ annotations: { 'nodewright.dev/disruption': 'd' } });
+    await end();
+    expect(waits).toEqual([]);
   });
 
   test('stays closed where something is said on the claim by the time that it is looked at', async () => {
