@@ -45,9 +45,7 @@ export async function endLeftHalfway(
   await inParallel(own, AT_ONCE, async (claim) => {
     if (isInterrupted(claim)) await orLater(ports, claim, () => endNotice(ports, claim));
   });
-  const wordless = own.filter(
-    (claim) => !isInterrupted(claim) && !isMarked(claim) && closed.has(nodeNameOf(claim)),
-  );
+  const wordless = own.filter((claim) => !isInterrupted(claim) && !isMarked(claim) && closed.has(nodeNameOf(claim)));
   if (wordless.length === 0) return;
   await ports.sleep(WORD_MS);
   await inParallel(wordless, AT_ONCE, (claim) => orLater(ports, claim, () => reopen(ports, claim)));
