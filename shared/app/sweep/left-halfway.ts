@@ -19,8 +19,8 @@ const AT_ONCE = 5;
 const NOTICE_MS = 2 * 60_000;
 
 /**
- * An interruption closes a node and says so on its claim side by side. Among many at once, or where writes are slow, the
- * word comes so much later at most; pods would follow the scheduler onto a node that was opened before it.
+ * An interruption closes a node and says so on its claim side by side. Among many at once, or where writes are slow,
+ * the word comes so much later at most; pods would be bound to a node that was opened before it.
  */
 const WORD_MS = 10_000;
 

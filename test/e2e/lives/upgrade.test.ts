@@ -50,7 +50,7 @@ describe.skipIf(earlier === null)(
 
     /**
      * As `nodewright deploy` does it: the relay first, then the app, whose instances end in the middle of what they do.
-     * An instance loads parts of its version late, and has a copy of it in Azure: here its files stay until it has ended.
+     * An instance loads parts of its version late, and in Azure has a copy of it: here its files stay until it ends.
      */
     async function replaceBy(name: string): Promise<void> {
       const { relay, hosts } = world.sandbox;

@@ -31,8 +31,8 @@ const TRIES_PER_CANDIDATE = 30;
 const LEAST_TRIES = 3000;
 
 /**
- * Few candidates have few ends. Of 3,900 searches among one to nine, half as many tries found what `LEAST_TRIES` did but
- * for one among nine, and half as many again missed none.
+ * Few candidates have few ends. Of 3,900 searches among one to nine, half as many tries found what `LEAST_TRIES` did
+ * but for one among nine, and half as many again missed none.
  */
 const TRIES_PER_CANDIDATE_OF_FEW = 200;
 
