@@ -56,7 +56,7 @@ export async function passWithoutMessages(
     clock.advance(startMs + minute * MINUTE_MS + AFTER_MINUTE_MS - clock.now());
     for (const timer of running) {
       // As they come.
-      await act(timer, cluster.ports);
+      await act(timer, { ...cluster.ports, sleep: async (ms) => clock.advance(ms) });
       await deliver();
     }
     if (isDone()) return minute + 1;

@@ -161,12 +161,13 @@ function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
 
 /**
  * All have come that come: so many have not, without which some of the nodes may go all the same. `mayBuy`: none of
- * them has failed by itself.
+ * them has failed by itself. `isStarting`: some are on their way, and what others lack may be bought meanwhile.
  */
 interface Come {
   readonly kind: 'come';
   readonly failed: number;
   readonly mayBuy: boolean;
+  readonly isStarting: boolean;
 }
 
 function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict | Come {
@@ -179,17 +180,18 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   // What Azure has refused or taken, or somebody deleted, can be had again; a machine that would not join fails again.
   const isLost = gone > 0 && gone === lostOf(one, input.provisioning.cluster).length;
   const mayBuy = (gone === 0 || isLost) && now < one.sinceMs + BOUGHT_MS;
-  if (isLost && mayBuy) return { kind: 'come', failed, mayBuy };
+  const come: Come = { kind: 'come', failed, mayBuy, isStarting: isLost && mayBuy && starting > 0 };
+  if (isLost && mayBuy) return come;
   // Where some have come, those nodes stay whose pods were to go to the others.
   const isWhole = !isDivisible(one) || failed === own.length;
   if (gone > 0 && isWhole) return { kind: 'take-back', why: whyFailed(one, failed), failed };
-  if (failed === 0) return { kind: 'come', failed, mayBuy };
-  if (now < one.sinceMs + REPLACED_MS)
-    return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed, mayBuy };
-  return isWhole
-    ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed }
-    : { kind: 'come', failed, mayBuy };
+  if (failed === 0) return come;
+  if (now < one.sinceMs + REPLACED_MS) return starting > 0 ? AWAITED : come;
+  return isWhole ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed } : come;
 }
+
+/** Some are on their way. */
+const AWAITED = { kind: 'wait', for: 'replacements' } as const;
 
 function whyFailed({ unavailable }: Begun, failed: number): string {
   return failed > unavailable.length ? 'a replacement has failed' : 'Azure has no capacity for a replacement';
@@ -222,6 +224,8 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   const plan = look.planFor(asked);
   const lacking = judgePlaces(one, look, { nodes, isForced, asked, plan, ...come });
   if (lacking !== null) return lacking;
+  // As in Karpenter all of them are waited for, though there is room by now: it may be gone when they come for nobody.
+  if (come.isStarting) return AWAITED;
   const going = nodes.flatMap(({ name, verdict }) =>
     verdict.kind === 'stays' ? [] : [{ name, reason: verdict.reason }],
   );

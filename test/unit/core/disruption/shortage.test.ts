@@ -191,6 +191,16 @@ describe('a replacement that is no more', () => {
     const pods = [...on('a', 1, 1), ...on('b', 1, 1)];
     expect(judged(clusterOf([marked('b', { replacedBy: 'claim-n' }), gone({})], { pods })).kind).toBe('remove');
   });
+
+  test('lets nobody go before another that is on its way, and what the pods lack is bought meanwhile', () => {
+    const marks = { replacedBy: 'claim-n,claim-r' };
+    const withRoom = { pods: [...on('a', 1, 1), ...on('b', 1, 1)] };
+    const of = (initialized: boolean, parts = {}): unknown => {
+      const coming = initialized ? full('r', { cpu: 2 }) : machine('r', { cpu: 2, initialized });
+      return judged(clusterOf([marked('b', marks), gone({}), coming], parts)).kind;
+    };
+    expect([of(false, withRoom), of(true, withRoom), of(false)]).toEqual(['wait', 'remove', 'short']);
+  });
 });
 
 describe('nodes that go to save money, for which something has come that others have filled', () => {
