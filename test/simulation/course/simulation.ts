@@ -5,6 +5,7 @@ import { provision } from '../../../shared/app/provision/provision.ts';
 import type { FollowedObject } from '../../../shared/contract/messages/messages.ts';
 import { toQueueMessages } from '../../../shared/contract/messages/queue-messages.ts';
 import { sweep } from '../../../shared/app/sweep/sweep.ts';
+import { deniedUntilMs } from '../../../shared/app/tell/denied-condition.ts';
 import { bakeMsOf } from '../../../shared/kubernetes/bake-time.ts';
 import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../../shared/contract/messages/queues.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
@@ -233,15 +234,16 @@ export class Simulation {
   }
 
   /**
-   * The same, and no storm, nothing that Azure has refused, and no time that a node is given, has ended in the last
-   * minute or ends within the next two: that would be news.
+   * The same, and no storm, nothing that Azure or a policy has refused, and no time that a node is given, has ended in
+   * the last minute or ends within the next two: that would be news.
    */
   async runUntilQuiet(minutes: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       // One after the other.
       if (!(await this.runUntilSettled(minutes))) return false;
       const [fromMs, toMs] = [this.timeline.now() - MINUTE, this.timeline.now() + 2 * MINUTE];
-      const ends = [...this.#refusals, ...this.storms.memory.storms, ...this.#givenTime()].map(
+      const { storms } = this.storms.memory;
+      const ends = [...this.#refusals, ...storms, ...this.#givenTime(), ...this.#denied()].map(
         ({ untilMs }) => untilMs,
       );
       if (!ends.some((untilMs) => untilMs > fromMs && untilMs <= toMs)) return true;
@@ -263,6 +265,14 @@ export class Simulation {
       if (joined === undefined) return { untilMs: bornMs + JOINING_MS };
       const bakeMs = pool === null ? 0 : (bakeMsOf(pool.metadata) ?? 0);
       return { untilMs: Date.parse(joined['lastTransitionTime'] ?? '') + bakeMs };
+    });
+  }
+
+  /** Until when what a policy denies is not tried again: a node may come in place of one that stays after all. */
+  #denied(): ReadonlyArray<{ readonly untilMs: number }> {
+    return this.server.list('nodeclaims').flatMap(({ status }) => {
+      const untilMs = deniedUntilMs(status?.['conditions'], this.timeline.now());
+      return untilMs === null ? [] : { untilMs };
     });
   }
 
