@@ -158,13 +158,18 @@ export interface Kubernetes {
   patchStatus<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
   /**
    * Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`; where a version is
-   * named, one that has changed since is a `conflict`, and so is one with another uid. Throws RefusedError where it is
-   * refused.
+   * named, one that has changed since is a `conflict`, and so is one with another uid. `isTrial`: everything is asked
+   * that a deletion asks, and nothing is deleted. Throws RefusedError where it is refused.
    */
   delete(
     kind: Kind,
     key: Key,
-    options?: { readonly uid?: string; readonly resourceVersion?: string; readonly gracePeriodSeconds?: number },
+    options?: {
+      readonly uid?: string;
+      readonly resourceVersion?: string;
+      readonly gracePeriodSeconds?: number;
+      readonly isTrial?: boolean;
+    },
   ): Promise<'deleted' | 'not-found' | 'conflict'>;
   evict(pod: { readonly namespace: string; readonly name: string; readonly uid: string }): Promise<EvictOutcome>;
   /** The server's version without the leading `v`, such as `1.36.3`. */

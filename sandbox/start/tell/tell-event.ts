@@ -116,7 +116,7 @@ export const SENTENCES: Readonly<Record<string, (event: AppEvent) => Told | null
   'disruption-taken-back': (event) => plain(`${nodeOf(event)} is kept after all${because(event, 'why')}`),
   'disruption-refused': (event) =>
     plain(
-      `${renderNodes(listOf(event, 'nodes'))} could be removed, but no valid replacement was found${because(event, 'why')}`,
+      `${renderNodes(listOf(event, 'nodes'))} could be removed, but the plan for that cannot be executed${because(event, 'why')}`,
     ),
   'disruption-plan-refused': () =>
     bad('A plan to remove nodes did not pass its audit, an error of Nodewright: those nodes stay.'),

@@ -58,7 +58,7 @@ export function createKubernetes(transport: Transport): Kubernetes {
     patch: (kind, key, patch) => write(transport, { act: 'patch', kind, key }, patch),
     patchStatus: (kind, key, patch) => write(transport, { act: 'patch the status of', kind, key }, patch),
     delete: async (kind, key, options = {}) => {
-      const { uid, resourceVersion, gracePeriodSeconds } = options;
+      const { uid, resourceVersion, gracePeriodSeconds, isTrial = false } = options;
       // What is undefined is left out of the JSON.
       const preconditions = { uid, resourceVersion };
       const body = {
@@ -66,6 +66,8 @@ export function createKubernetes(transport: Transport): Kubernetes {
         kind: 'DeleteOptions',
         ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions }),
         ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+        // In the query it would be passed over: there is a body.
+        ...(isTrial ? { dryRun: ['All'] } : {}),
       };
       const answer = await transport({ method: 'DELETE', path: pathOf(kind, key), body });
       if (isDenied(answer)) throw new RefusedError(refusalOf(answer, { act: 'delete', kind, key }));

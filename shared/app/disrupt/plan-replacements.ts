@@ -16,6 +16,7 @@ import { makePlan, type MadePlan } from '../plan/make-plan.ts';
 import { tellRefused } from '../plan/tell-refused.ts';
 import type { Ports } from '../ports/ports.ts';
 import { onlyCheaper } from './only-cheaper.ts';
+import { deniedRemovals } from './remove.ts';
 import { haveRoomBeside } from './room-beside.ts';
 import type { Refused } from './what-holds.ts';
 
@@ -56,7 +57,7 @@ export async function planReplacements(
   const input = withoutFollowers(ports, gathered, without, { beginning, candidates });
   const made = makePlan(ports, gathered, input);
   await tellRefused(ports, made);
-  const bought = boughtFor(made, beginning);
+  const bought = await forWhatMayGo(ports, candidates, boughtFor(made, beginning));
   if (bought.kind === 'refused') {
     ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: bought.why });
     return bought;
@@ -64,11 +65,17 @@ export async function planReplacements(
   return { kind: 'holds', step, candidates, input: made.input, plan: bought.plan };
 }
 
+type Bought = { readonly kind: 'bought'; readonly plan: AuditedPlan } | Refused;
+
+/** The same, but where something would be bought in the place of a node that may not be deleted. */
+async function forWhatMayGo(ports: Ports, candidates: ReadonlyArray<Candidate>, bought: Bought): Promise<Bought> {
+  if (bought.kind === 'refused' || bought.plan.claims.length === 0) return bought;
+  const [denied] = await deniedRemovals(ports, candidates);
+  return denied === undefined ? bought : { kind: 'refused', why: `a policy does not let ${denied} be removed` };
+}
+
 /** The plan as far as it may be bought: of what goes for its cost, only what is cheaper. */
-function boughtFor(
-  made: MadePlan,
-  beginning: Beginning,
-): { readonly kind: 'bought'; readonly plan: AuditedPlan } | Refused {
+function boughtFor(made: MadePlan, beginning: Beginning): Bought {
   const why = objection(made.plan, beginning) ?? tooManyFor(made, beginning);
   if (why !== null) return { kind: 'refused', why };
   const isForced = FORCED_REASONS.has(beginning.step.reason);

@@ -7,6 +7,7 @@ import { eventAbout, written } from '../claims/node-claim.ts';
 import { NODES_AT_ONCE, tellFailed } from '../execute/mark.ts';
 import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
 import { isTrue, toTimestamp } from '../facts/conditions.ts';
+import { RefusedError } from '../../ports/errors.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -38,6 +39,34 @@ export async function removeWithinBudgets(ports: Ports, sets: ReadonlyArray<Read
 
 function coresOf({ candidate: { node } }: Going): number {
   return parseAmounts(node.status?.allocatable, 'down').get('cpu') ?? 0;
+}
+
+/**
+ * Names of the nodes whose claims a policy does not let be deleted, which each claim says then: what is bought in their
+ * place would be bought in vain, and again when that is over. Nothing is deleted. Where nobody answers, the deletion
+ * itself will tell.
+ */
+export async function deniedRemovals(
+  ports: Ports,
+  candidates: ReadonlyArray<Candidate>,
+): Promise<ReadonlyArray<string>> {
+  const tried = await eachAlone(candidates, NODES_AT_ONCE, ({ claim: { metadata } }) => {
+    const uid = metadata.uid === undefined ? {} : { uid: metadata.uid };
+    return ports.kubernetes.delete('NodeClaim', { name: metadata.name, namespace: null }, { ...uid, isTrial: true });
+  });
+  const denied = [...candidates.entries()].filter(([index]) => isDenied(tried[index]));
+  await tellFailed(
+    ports,
+    denied.map(([, candidate]) => candidate),
+    denied.flatMap(([index]) => tried[index] ?? []),
+    'remove',
+  );
+  return denied.map(([, { node }]) => node.metadata.name);
+}
+
+/** A webhook that cannot be asked for a trial is no policy that denies it. */
+function isDenied(tried: Settled<unknown> | undefined): boolean {
+  return tried?.kind === 'failed' && tried.error instanceof RefusedError && tried.error.refusal.policy !== null;
 }
 
 /** The decision that the node goes by, as `disruption-begun` has it. */

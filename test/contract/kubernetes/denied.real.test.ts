@@ -68,11 +68,13 @@ describe.skipIf(assets === '')('the real kube-apiserver with a policy', () => {
       const there = named(`${name}-there`);
       const patch = { spec: { holderIdentity: 'x' } };
       expect(await kubernetes.patch('Lease', there, patch)).toMatchObject({ kind: 'refused', refusal: { policy } });
-      const failure = await kubernetes.delete('Lease', there).catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(RefusedError);
-      expect(failure).toMatchObject({
-        refusal: { policy, act: 'delete', reason: expect.stringContaining('not this one') },
-      });
+      for (const isTrial of [true, false]) {
+        const failure = await kubernetes.delete('Lease', there, { isTrial }).catch((error: unknown) => error);
+        expect(failure).toBeInstanceOf(RefusedError);
+        expect(failure).toMatchObject({
+          refusal: { policy, act: 'delete', reason: expect.stringContaining('not this one') },
+        });
+      }
     },
   );
 

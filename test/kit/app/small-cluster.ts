@@ -3,7 +3,7 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { SignalHint } from '../../../shared/contract/messages/messages.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { ApiServer, type Fields, type Reply } from '../../simulation/world/api-server.ts';
-import { answer } from '../../simulation/world/api-transport.ts';
+import { actOf, answer } from '../../simulation/world/api-transport.ts';
 import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { VirtualClock } from '../../../sandbox/base/clock.ts';
 import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
@@ -141,7 +141,7 @@ export function smallCluster() {
   const sent: Array<Sent> = [];
   const now = (): number => clock.now();
   const transport: Transport = (request) => {
-    trace.push(`${request.method} ${request.path}`);
+    trace.push(actOf(request));
     // As the real one: what goes wrong is a promise that is rejected.
     return Promise.resolve().then(() => {
       outside.onRequest(request);

@@ -124,7 +124,12 @@ export class ApiServer {
   delete(
     resource: string,
     key: string,
-    options: { readonly uid?: string; readonly resourceVersion?: string; readonly graceSeconds?: number } = {},
+    options: {
+      readonly uid?: string;
+      readonly resourceVersion?: string;
+      readonly graceSeconds?: number;
+      readonly isTrial?: boolean;
+    } = {},
   ): Reply {
     const current = this.get(resource, key);
     if (current === null) return failure(404, `${resource} ${key} not found`);
@@ -132,6 +137,7 @@ export class ApiServer {
     if (options.resourceVersion !== undefined && options.resourceVersion !== current.metadata.resourceVersion) {
       return failure(409, `${key}: other version`);
     }
+    if (options.isTrial === true) return { status: 200, body: current };
     const graceSeconds = resource === 'pods' ? graceOf(current, options.graceSeconds) : 0;
     const at = this.#clock.now() + graceSeconds * 1000;
     const known = Date.parse(current.metadata.deletionTimestamp ?? '');

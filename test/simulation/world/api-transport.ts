@@ -24,6 +24,11 @@ export function answer(
   return answerAbout(server, { method, resource, key, sub: groups['sub'] ?? '' }, fields);
 }
 
+/** What a request does, as traces have it: a deletion that is only tried deletes nothing. */
+export function actOf({ method, path, body = {} }: ApiRequest): string {
+  return `${'dryRun' in body ? 'TRY' : method} ${path}`;
+}
+
 interface Target {
   readonly method: ApiRequest['method'];
   readonly resource: string;
@@ -38,9 +43,10 @@ function answerAbout(server: ApiServer, { method, resource, key, sub }: Target, 
   }
   if (method === 'PATCH') return server.patch(resource, key, fields, sub === 'status' ? 'status' : 'object');
   if (method === 'DELETE') {
-    const { preconditions, gracePeriodSeconds } = fields;
+    const { preconditions, gracePeriodSeconds, dryRun } = fields;
     const { uid, resourceVersion } = preconditions ?? {};
-    return server.delete(resource, key, { uid, resourceVersion, graceSeconds: gracePeriodSeconds });
+    const isTrial = dryRun !== undefined;
+    return server.delete(resource, key, { uid, resourceVersion, graceSeconds: gracePeriodSeconds, isTrial });
   }
   const found = server.get(resource, key);
   return found === null ? { status: 404, body: { message: `${key} not found` } } : { status: 200, body: found };

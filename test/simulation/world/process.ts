@@ -26,6 +26,7 @@ import type { Rng } from '../../../sandbox/base/rng.ts';
 import { instanceTypesAt } from './catalog.ts';
 import type { CallFaults } from './faults.ts';
 import type { Outside } from './outside.ts';
+import { actOf } from './api-transport.ts';
 
 interface ProcessParts {
   readonly name: string;
@@ -111,8 +112,7 @@ export class Process {
   #createPorts(): Ports {
     const { outside } = this.#parts;
     const { cluster, azure } = outside;
-    const transport = (request: ApiRequest) =>
-      this.#call(`${request.method} ${request.path}`, () => outside.answer(request));
+    const transport = (request: ApiRequest) => this.#call(actOf(request), () => outside.answer(request));
     const kubernetes = createKubernetes(transport);
     const blobs = this.#blobs();
     const types = () => instanceTypesAt(outside.refusals(), outside.spotMemory(), this.now());

@@ -31,6 +31,15 @@ export function portCases(port: () => Kubernetes | Promise<Kubernetes>): void {
       expect(await isThere()).toBe(false);
     });
 
+    test('that is only tried answers as the deletion would, and the object stays as it is', async () => {
+      const { kubernetes, key, uid, resourceVersion, isThere } = await made();
+      expect(await kubernetes.delete('Lease', key, { uid, isTrial: true })).toBe('deleted');
+      expect(await kubernetes.delete('Lease', key, { resourceVersion: '1', isTrial: true })).toBe('conflict');
+      expect(await isThere()).toBe(true);
+      expect(await kubernetes.delete('Lease', key, { uid, resourceVersion })).toBe('deleted');
+      expect(await kubernetes.delete('Lease', key, { uid, isTrial: true })).toBe('not-found');
+    });
+
     test('of a version that has changed since is a conflict, and the object stays', async () => {
       const { kubernetes, key, uid, resourceVersion, isThere } = await made();
       expect(await kubernetes.patch('Lease', key, { spec: { holderIdentity: 'b' } })).toMatchObject({

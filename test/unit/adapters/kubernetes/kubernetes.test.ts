@@ -237,6 +237,18 @@ describe('a deletion', () => {
     ]);
   });
 
+  test('that is only tried says so where the API server reads it, beside the uid', async () => {
+    const { outcome, asked } = await asking(
+      (one) => one.delete('Node', key, { uid: 'u', isTrial: true }),
+      answerOf(200),
+    );
+    expect(outcome).toBe('deleted');
+    expect(asked[0]).toMatchObject({
+      path: '/api/v1/nodes/a',
+      body: { ...options, preconditions: { uid: 'u' }, dryRun: ['All'] },
+    });
+  });
+
   test('without further words has no condition', async () => {
     const { asked } = await asking((one) => one.delete('Node', key), answerOf(200, found));
     expect(asked[0]?.body).toEqual(options);

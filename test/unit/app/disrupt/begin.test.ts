@@ -9,7 +9,7 @@ import type { DisruptionStep, PlannedReplacement } from '../../../../shared/core
 import type { Plan } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import type { Fields } from '../../../simulation/world/api-server.ts';
+import type { Fields, Reply } from '../../../simulation/world/api-server.ts';
 import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
 import { denying, since, START } from '../../../kit/app/small-cluster.ts';
 import { size } from '../../../kit/core/build.ts';
@@ -117,6 +117,46 @@ describe('a step', () => {
     expect(outcome).toMatchObject({ kind: 'denied' });
     const why = outcome.kind === 'denied' ? outcome.why : '';
     expect(logged).toContainEqual({ event: 'disruption-refused', reason: 'Underutilized', nodes: 'aks-large', why });
+  });
+
+  test('is not begun where its node may not be removed: nothing is bought, and its claim says why', async () => {
+    const { asked, outside, others, logged, marks, conditionOf, trace } = await oversized();
+    outside.deny = denying('DELETE', '/nodeclaims/large');
+    const why = 'a policy does not let aks-large be removed';
+    expect(await asked()).toEqual(refused(why));
+    expect([others(), marks('large').tainted]).toEqual([[], false]);
+    expect(logged).toContainEqual({ event: 'disruption-refused', reason: 'Underutilized', nodes: 'aks-large', why });
+    expect(conditionOf('large', 'WriteDenied')).toMatchObject({
+      reason: 'DeniedByPolicy',
+      message: expect.stringMatching(
+        /^Tried again from .*: ValidatingAdmissionPolicy 'nobody-does-this' does not allow/,
+      ),
+    });
+    expect(trace.filter((what) => what.startsWith('DELETE'))).toEqual([]);
+  });
+
+  test('is begun where nobody can say so before: a webhook that takes no trials, and a server that does not answer', async () => {
+    const noTrials = { kind: 'Status', status: 'Failure', message: 'admission webhook "w" does not support dry run' };
+    const answers = [
+      (): Reply => ({ status: 400, body: noTrials }),
+      (): Reply => {
+        throw new RetryableError('too late');
+      },
+    ];
+    for (const answered of answers) {
+      const { asked, outside, conditionOf } = await oversized();
+      outside.deny = ({ method }) => (method === 'DELETE' ? answered() : null);
+      expect(await asked()).toMatchObject({ kind: 'begun', replacements: 1 });
+      expect(conditionOf('large', 'WriteDenied')).toBeUndefined();
+    }
+  });
+
+  test('in whose place nothing is bought asks nothing before: the deletion itself will tell', async () => {
+    const { asked, outside, trace, addReady } = await oversized();
+    addReady('beside', 8);
+    outside.deny = denying('DELETE', '/nodeclaims/large');
+    expect(await asked({ step: { create: [] } })).toMatchObject({ kind: 'begun', replacements: 0 });
+    expect(trace.filter((what) => what.startsWith('TRY'))).toEqual([]);
   });
 
   test('is not begun where a node of it is none of ours, though others are', async () => {
