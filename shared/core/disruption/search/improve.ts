@@ -30,15 +30,9 @@ const MANY_BROUGHT = 40;
 const TRIES_PER_CANDIDATE = 30;
 const LEAST_TRIES = 3000;
 
-/**
- * Few candidates have few ends. Of 3,900 searches among one to nine, half as many tries found what `LEAST_TRIES` did
- * but for one among nine, and half as many again missed none.
- */
-const TRIES_PER_CANDIDATE_OF_FEW = 200;
-
 /** After how many tries in vain a search among so many candidates ends. */
 export function patienceFor(candidates: number): number {
-  return Math.min(Math.max(LEAST_TRIES, TRIES_PER_CANDIDATE * candidates), TRIES_PER_CANDIDATE_OF_FEW * candidates);
+  return Math.max(LEAST_TRIES, TRIES_PER_CANDIDATE * candidates);
 }
 
 /** Two new nodes at once are one kind of change of several: so much less patience finds them. */
