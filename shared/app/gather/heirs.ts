@@ -103,37 +103,49 @@ export function withoutHeldUp(
 }
 
 /**
- * Pods of the decision that wait, whose place is on another of its nodes, and that are alike to pods which are to move
- * to the node of `claim` and have not left yet: as many as these. Each may have the other's place. With a spread the
- * one that waits may have to come first to this very node, and a budget may let no pod leave before it has.
+ * Pods that wait, whose place is on another node of the decision, as they were planned for it or are successors of who
+ * was, and that are alike to pods which are to move to the node of `claim` and have not left yet: as many as these.
+ * Each may have the other's place. With a spread the one that waits may have to come first to this very node, and a
+ * budget may let no pod leave before it has.
  */
-export function matesOf(
-  decision: Decision | null,
-  claim: string,
-  { pods, shapes }: Pick<Snapshot, 'pods' | 'shapes'>,
-): ReadonlyArray<PlannedPod> {
+export function matesOf(decision: Decision | null, claim: string, snapshot: Present): ReadonlyArray<PlannedPod> {
+  const { pods, shapes } = snapshot;
   const present = new Map(pods.map((pod) => [pod.uid, pod]));
-  const staying = moversOf(decision, claim).filter(({ uid }) => {
+  const places = moversOf(decision, claim).filter(({ uid }) => {
     const pod = present.get(uid);
     return pod !== undefined && pod.nodeName !== null && !pod.deleting;
   });
-  if (staying.length === 0) return [];
-  const elsewhere = new Set(
-    (decision?.plan.claims ?? []).flatMap(({ pods: own }, index) =>
-      decision?.claimNames[index] === claim ? [] : own.map(({ uid }) => uid),
-    ),
-  );
-  const places = [...staying];
-  return pods.flatMap((pod): ReadonlyArray<PlannedPod> => {
-    const { uid, nodeName, deleting } = pod;
-    if (nodeName !== null || deleting || !elsewhere.has(uid)) return [];
-    const shape = shapes[pod.shape];
-    const digestOf = shapeDigest(shape);
-    const place = places.findIndex((mover) => mover.owner === shape?.owner?.uid && mover.shape === digestOf);
+  const placeOf = ({ shape }: SnapshotPod): number =>
+    places.findIndex(
+      (mover) => mover.owner === shapes[shape]?.owner?.uid && mover.shape === shapeDigest(shapes[shape]),
+    );
+  const waiting = pods.filter((pod) => pod.nodeName === null && !pod.deleting && placeOf(pod) >= 0);
+  if (waiting.length === 0) return [];
+  const elsewhere = expectedElsewhere(decision, claim, snapshot);
+  return waiting.flatMap((pod): ReadonlyArray<PlannedPod> => {
+    const place = elsewhere.has(pod.uid) ? placeOf(pod) : -1;
     if (place < 0) return [];
     places.splice(place, 1);
-    return [{ name: podName({ shapes }, pod), uid }];
+    return [{ name: podName({ shapes }, pod), uid: pod.uid }];
   });
+}
+
+/** Uids of those who are to come to other nodes of the decision: of its pods, and of their successors that wait. */
+function expectedElsewhere(decision: Decision | null, claim: string, snapshot: Present): ReadonlySet<string> {
+  const planned = decision?.plan.claims ?? [];
+  const names = planned.map((_, index) => decision?.claimNames[index] ?? '');
+  const nodes = new Map(snapshot.nodeClaims.map((one) => [one.metadata.name, nodeNameOf(one)]));
+  const taken = new Set(plannedIn(decision));
+  const heirsOn = (name: string): ReadonlyArray<PlannedPod> => {
+    const node = nodes.get(name);
+    return node === undefined ? [] : heirsOf(moversOf(decision, name), node, snapshot, taken).waiting;
+  };
+  // Its own successors are nobody else's.
+  heirsOn(claim);
+  const others = names.flatMap((name, index) =>
+    name === claim ? [] : [...(planned[index]?.pods ?? []), ...heirsOn(name)],
+  );
+  return new Set(others.map(({ uid }) => uid));
 }
 
 function leavingNodes(snapshot: Present): ReadonlySet<string> {
@@ -151,8 +163,18 @@ function lackingOf({ pods, shapes, owners }: Present, owner: string): number {
 /** Kubernetes gives pods these labels of their node when they are bound: a successor that waits has none yet. */
 const OF_NODES: ReadonlySet<string> = new Set(['topology.kubernetes.io/region', 'topology.kubernetes.io/zone']);
 
+/** Shapes do not change. */
+const digests = new WeakMap<Snapshot['shapes'][number], string>();
+
 /** What pods of one template share, and others of the same owner may not. */
 export function shapeDigest(shape: Snapshot['shapes'][number] | undefined): string {
-  const labels = Object.entries(shape?.labels ?? {}).filter(([key]) => !OF_NODES.has(key));
-  return digest(JSON.stringify([shape?.namespace, labels, shape?.spec]));
+  if (shape === undefined) return '';
+  const known = digests.get(shape) ?? digestOf(shape);
+  digests.set(shape, known);
+  return known;
+}
+
+function digestOf({ labels, namespace, spec }: Snapshot['shapes'][number]): string {
+  const own = Object.entries(labels).filter(([key]) => !OF_NODES.has(key));
+  return digest(JSON.stringify([namespace, own, spec]));
 }

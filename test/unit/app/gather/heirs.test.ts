@@ -346,8 +346,8 @@ describe('a pod that waits when the move is planned, of the same owner and shape
 });
 
 describe('a pod that waits, of the same owner and shape, whose place is on another node of the decision', () => {
-  /** Two nodes are deleted while a pod waits that fills a new one, so that two come: one of them for that pod. */
-  async function besideAnother() {
+  /** Nodes are deleted while pods wait that fill a new one each, so that others come: one of them for such a pod. */
+  async function besideAnother(going: ReadonlyArray<string> = ['one']) {
     const cluster = emptied({ types: 1 });
     const { server, ports, clock } = cluster;
     for (const name of ['one', 'two']) {
@@ -356,9 +356,9 @@ describe('a pod that waits, of the same owner and shape, whose place is on anoth
     }
     addWaitingTo(cluster, 'c', owned('shop'), '1500m');
     addWaitingTo(cluster, 'other', owned('shop'), '1600m');
-    server.delete('nodeclaims', 'one');
+    for (const name of going) server.delete('nodeclaims', name);
     clock.advance(11_000);
-    expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 3 });
+    expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 2 + going.length });
     const { decision: name } = await ports.ledger.read();
     const made = await ports.decisions.get(name ?? '');
     const claimOf = (pod: string): string =>
@@ -368,13 +368,38 @@ describe('a pod that waits, of the same owner and shape, whose place is on anoth
     const status = { providerID: `azure://${claim}`, conditions: [since(START, 'Launched')] };
     server.patch('nodeclaims', claim, { status }, 'status');
     expect(claimOf('c')).not.toBe(claim);
-    return joined(cluster, claim);
+    return { ...(await joined(cluster, claim)), claimOf };
   }
 
   test('is let in for one that has not left yet, so that it need not wait for its own node; no other is', async () => {
     const { look, isLetIn, isKept } = await besideAnother();
     await look();
     expect([isKept(), isLetIn('c'), isLetIn('other')]).toEqual([true, true, false]);
+  });
+
+  test('is let in too where it is the successor of who was to move to that other node; who is neither is not', async () => {
+    const { look, isLetIn, isKept, server, claim, addWaiting, bind, claimOf } = await besideAnother(['one', 'two']);
+    const theirs = claimOf('on-two');
+    expect([theirs, claimOf('c')]).not.toContain(claim);
+    bind('c', claimOf('c'));
+    server.remove('pods', 'default/on-two');
+    addWaiting('office', owned('office'), '1500m');
+    addWaiting('on-two-2', owned('shop'), '1500m');
+    await look();
+    expect([isKept(), isLetIn('on-two-2'), isLetIn('office')]).toEqual([true, true, false]);
+    // Nobody has left for it, here or there.
+    addWaiting('scaled-up', owned('shop'), '1500m');
+    await look();
+    expect(isLetIn('scaled-up')).toBe(false);
+  });
+
+  test('is not where its own successor waits: that one is nobody else’s', async () => {
+    const { look, isLetIn, server, claim, addWaiting, bind, claimOf } = await besideAnother(['one', 'two']);
+    bind('c', claimOf('c'));
+    server.remove('pods', 'default/on-one');
+    addWaiting('on-one-2', owned('shop'), '1500m');
+    await look();
+    expect([isLetIn('on-one-2'), claimOf('on-one')]).toEqual([true, claim]);
   });
 
   test('is not where all have left: their successors come', async () => {
