@@ -1,5 +1,6 @@
 import { FORCED_REASONS, type PlannedReplacement } from '../../core/disruption/plan/disruption-plan.ts';
 import { candidatesOf, type Candidate } from '../../core/disruption/second-look/begun.ts';
+import { withoutStalled } from '../../core/disruption/second-look/without-stalled.ts';
 import type { AuditedDisruption, AuditedStep } from '../../core/disruption/sound-disruption.ts';
 import { crowdsIn } from '../../core/disruption/steps/crowds.ts';
 import type { Plan } from '../../core/model/plan.ts';
@@ -110,7 +111,8 @@ function inputWithout(
   const held = new Set(
     candidates.flatMap((candidate) => (fixed.has(poolOf(candidate)) ? [] : [candidate.node.metadata.name])),
   );
-  const around = withoutLeaving(input, [...leavingNames(snapshot), ...step.remove], now, held);
+  const left = withoutLeaving(input, [...leavingNames(snapshot), ...step.remove], now, held);
+  const around = withoutStalled(left, now, before.nominations);
   const planned = before.claims.length === 0 ? around : withoutOthers(around, beginning);
   const own = crowdsIn(step, withDefaultSpread(input).cluster);
   return { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };

@@ -51,8 +51,7 @@ export async function deniedRemovals(
   candidates: ReadonlyArray<Candidate>,
 ): Promise<ReadonlyArray<string>> {
   const tried = await eachAlone(candidates, NODES_AT_ONCE, ({ claim: { metadata } }) => {
-    const uid = metadata.uid === undefined ? {} : { uid: metadata.uid };
-    return ports.kubernetes.delete('NodeClaim', { name: metadata.name, namespace: null }, { ...uid, isTrial: true });
+    return ports.kubernetes.delete('NodeClaim', { name: metadata.name, namespace: null }, { isTrial: true });
   });
   const denied = [...candidates.entries()].filter(([index]) => isDenied(tried[index]));
   await tellFailed(

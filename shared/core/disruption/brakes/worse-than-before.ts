@@ -10,7 +10,7 @@ import { rollouts, sidesOf, type Sides } from './rollouts.ts';
 const SICK_AFTER_MS = 60_000;
 
 /** From its creation a machine has fifteen minutes to register. Drivers that are installed then take up to ten. */
-const STARTED_MS = 30 * 60_000;
+export const STARTED_MS: number = 30 * 60_000;
 
 /**
  * A NodePool whose new image or Kubernetes version does worse than what was there, and nobody has written that down

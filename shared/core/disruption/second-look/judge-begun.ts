@@ -30,6 +30,7 @@ import {
   type Candidate,
 } from './begun.ts';
 import { type Short, type Shortage, shortageOf } from './shortage.ts';
+import { withoutStalled } from './without-stalled.ts';
 
 /**
  * Replacements that are not initialized by then are not waited for: as in Karpenter, ten minutes. Nor is anything else
@@ -219,7 +220,7 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   if (overdrawn !== null) {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
-  const around = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
+  const around = withoutStalled(withoutLeaving(provisioning, leavingNames(provisioning.cluster), now), now);
   const asked = isForced ? withoutArrivals(around, provisioning) : around;
   const plan = look.planFor(asked);
   const lacking = judgePlaces(one, look, { nodes, isForced, asked, plan, ...come });

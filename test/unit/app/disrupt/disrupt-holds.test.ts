@@ -3,7 +3,7 @@ import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
-import { machine, START } from '../../../kit/app/small-cluster.ts';
+import { machine, since, START } from '../../../kit/app/small-cluster.ts';
 
 /** What holds nodes of a pool back: an operator, a schedule, or a breaker. */
 
@@ -276,5 +276,57 @@ describe('the breaker of a pool', () => {
     await disrupt(ports);
     expect(conditionOf('general', 'DisruptionHealthy', 'nodepools')).toBeUndefined();
     expect(trace.filter((step) => step.includes('/nodepools/'))).toEqual([]);
+  });
+});
+
+describe('a node that must go, whose pods would have room on one that never gets into use,', () => {
+  /** `spare` has expired and has a pod, `used` is full, and a startup taint stays on `stuck` that nobody takes off. */
+  function besideStuck() {
+    const cluster = consolidated();
+    const { server } = cluster;
+    cluster.addRunning('web2', 'used');
+    cluster.addRunning('old', 'spare');
+    server.patch('nodeclaims', 'spare', { spec: { expireAfter: '1s' } }, 'object');
+    cluster.addReady('stuck');
+    const startup = { key: 'driver', effect: 'NoSchedule' };
+    const changed = { metadata: { labels: { 'karpenter.sh/initialized': null } }, spec: { taints: [startup] } };
+    server.patch('nodes', 'aks-stuck', changed, 'object');
+    server.patch('nodeclaims', 'stuck', { spec: { startupTaints: [startup] } }, 'object');
+    const conditions = [since(START, 'Launched'), since(START, 'Registered'), since(START, 'Initialized', 'Unknown')];
+    server.patch('nodeclaims', 'stuck', { status: { conditions } }, 'status');
+    return cluster;
+  }
+
+  test('gets another half an hour after that was made, and waits for it till then', async () => {
+    const cluster = besideStuck();
+    cluster.clock.advance(29 * 60_000);
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'begun', replacements: 0 });
+    const late = besideStuck();
+    late.clock.advance(30 * 60_000);
+    expect(await disrupt(late.ports)).toMatchObject({ kind: 'begun', replacements: 1 });
+  });
+
+  test('goes when its own has come, past the one that takes nobody', async () => {
+    const cluster = besideStuck();
+    const { server, clock, ports } = cluster;
+    clock.advance(30 * 60_000);
+    await disrupt(ports);
+    const [name = ''] = server
+      .list('nodeclaims')
+      .map(({ metadata }) => metadata.name)
+      .filter((one) => !['spare', 'used', 'stuck'].includes(one));
+    cluster.addReady(name);
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+  });
+
+  test('buys nothing for pods that wait for that one', async () => {
+    const cluster = besideStuck();
+    cluster.addPod('waiting', '1800m');
+    cluster.clock.advance(30 * 60_000);
+    await disrupt(cluster.ports);
+    const { decision } = await cluster.ports.ledger.read();
+    const made = await cluster.ports.decisions.get(decision ?? '');
+    expect(made?.plan.claims.flatMap(({ pods }) => pods.map(({ name }) => name))).toEqual(['default/old']);
   });
 });
