@@ -162,7 +162,7 @@ function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
 
 /**
  * All have come that come: so many have not, without which some of the nodes may go all the same. `mayBuy`: none of
- * them has failed by itself. `isStarting`: some are on their way, and what others lack may be bought meanwhile.
+ * them has failed by itself, and there is time. `isStarting`: some are on their way, and others are lost.
  */
 interface Come {
   readonly kind: 'come';
@@ -177,17 +177,19 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   const there = own.flatMap((claim) => (claim?.metadata.deletionTimestamp === undefined ? (claim ?? []) : []));
   const gone = own.length - there.length;
   const starting = there.filter((claim) => !says(claim, 'Initialized')).length;
-  const failed = gone + starting;
+  const isOver = now >= one.sinceMs + REPLACED_MS;
+  // What is still booting in its time has not failed.
+  const failed = isOver ? gone + starting : gone;
   // What Azure has refused or taken, or somebody deleted, can be had again; a machine that would not join fails again.
   const isLost = gone > 0 && gone === lostOf(one, input.provisioning.cluster).length;
   const mayBuy = (gone === 0 || isLost) && now < one.sinceMs + BOUGHT_MS;
-  const come: Come = { kind: 'come', failed, mayBuy, isStarting: isLost && mayBuy && starting > 0 };
-  if (isLost && mayBuy) return come;
+  const come: Come = { kind: 'come', failed, mayBuy, isStarting: isLost && starting > 0 && !isOver };
+  if (isLost && (mayBuy || come.isStarting)) return come;
   // Where some have come, those nodes stay whose pods were to go to the others.
-  const isWhole = !isDivisible(one) || failed === own.length;
+  const isWhole = !isDivisible(one) || gone + starting === own.length;
   if (gone > 0 && isWhole) return { kind: 'take-back', why: whyFailed(one, failed), failed };
-  if (failed === 0) return come;
-  if (now < one.sinceMs + REPLACED_MS) return starting > 0 ? AWAITED : come;
+  if (gone + starting === 0) return come;
+  if (!isOver) return starting > 0 ? AWAITED : come;
   return isWhole ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed } : come;
 }
 

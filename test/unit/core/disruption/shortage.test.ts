@@ -201,6 +201,23 @@ describe('a replacement that is no more', () => {
     };
     expect([of(false, withRoom), of(true, withRoom), of(false)]).toEqual(['wait', 'remove', 'short']);
   });
+
+  test('fails no other that boots in its time, though it is too late to buy anew', () => {
+    const marks = { replacedBy: 'claim-n,claim-r', unavailable: 'claim-n' };
+    const coming = machine('r', { cpu: 2, initialized: false, conditions: [] });
+    const ofAt = (minutes: number, parts = {}): unknown =>
+      judged(clusterOf([marked('b', marks), coming], parts), SINCE + minutes * MINUTE);
+    const withRoom = { pods: [...on('a', 1, 1), ...on('b', 1, 1)] };
+    expect([ofAt(5, withRoom), ofAt(10, withRoom)]).toMatchObject([
+      { kind: 'wait', for: 'replacements' },
+      { kind: 'take-back', why: 'a replacement has failed', failed: 2 },
+    ]);
+    expect(ofAt(5)).toMatchObject({
+      kind: 'take-back',
+      why: 'Azure has no capacity for a replacement',
+      failed: 1,
+    });
+  });
 });
 
 describe('nodes that go to save money, for which something has come that others have filled', () => {
