@@ -1,9 +1,12 @@
 import { isDisrupted, otherTaints } from '../../kubernetes/disrupted-taint.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
+import { taint } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
+import { isAhead } from '../../core/quantity/told-time.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
 import { isMarked } from '../../core/disruption/second-look/begun.ts';
+import { written } from '../claims/node-claim.ts';
 import { patchNode } from '../claims/patch-node.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { inParallel } from '../ports/in-parallel.ts';
@@ -24,31 +27,44 @@ const NOTICE_MS = 2 * 60_000;
  */
 const WORD_MS = 10_000;
 
+interface Found {
+  readonly claims: ReadonlyArray<NodeClaim>;
+  readonly snapshot: Snapshot | null;
+}
+
 /**
- * Ends what somebody has begun and died over. A claim on which a notice was written, and that is not being deleted, is:
- * its machine goes. A node that was closed, with no word on its claim now and `WORD_MS` later, is opened again, as by
- * Karpenter; an interruption that says so later still closes it again. What cannot be done now is the next sweep's.
- * Doing it twice is as once.
+ * Deletes the claims on which a notice was written, and which whoever acted on it did not delete before it died: their
+ * machines go. What cannot be done now is the next sweep's, and twice is as once.
  */
-export async function endLeftHalfway(
-  ports: Ports,
-  { claims, snapshot }: { readonly claims: ReadonlyArray<NodeClaim>; readonly snapshot: Snapshot | null },
-): Promise<void> {
-  const own = claims.filter(
-    ({ metadata, spec }) => isOwnClass(spec.nodeClassRef) && metadata.deletionTimestamp === undefined,
-  );
+export async function endNotices(ports: Ports, { claims }: Pick<Found, 'claims'>): Promise<void> {
+  const noticed = claims.filter((claim) => isLiving(claim) && isInterrupted(claim));
+  await inParallel(noticed, AT_ONCE, (claim) => orLater(ports, claim, () => endNotice(ports, claim)));
+}
+
+/**
+ * Opens nodes that somebody has closed and died over, as Karpenter does: those with no word on their claim now and
+ * `WORD_MS` later. What cannot be done now is the next sweep's, and twice is as once.
+ */
+export async function openWordless(ports: Ports, { claims, snapshot }: Found): Promise<void> {
   const closed = new Set(
     (snapshot?.nodes ?? [])
       .filter((node) => isDisrupted(node) && node.metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => metadata.name),
   );
-  await inParallel(own, AT_ONCE, async (claim) => {
-    if (isInterrupted(claim)) await orLater(ports, claim, () => endNotice(ports, claim));
-  });
-  const wordless = own.filter((claim) => !isInterrupted(claim) && !isMarked(claim) && closed.has(nodeNameOf(claim)));
+  const wordless = claims.filter((claim) => isLiving(claim) && !isSpokenFor(claim) && closed.has(nodeNameOf(claim)));
   if (wordless.length === 0) return;
   await ports.sleep(WORD_MS);
   await inParallel(wordless, AT_ONCE, (claim) => orLater(ports, claim, () => reopen(ports, claim)));
+}
+
+/** Ours, and not being deleted. */
+function isLiving({ metadata, spec }: NodeClaim): boolean {
+  return isOwnClass(spec.nodeClassRef) && metadata.deletionTimestamp === undefined;
+}
+
+/** Does the claim say why its node is closed? */
+function isSpokenFor(claim: NodeClaim): boolean {
+  return isMarked(claim) || isInterrupted(claim);
 }
 
 async function orLater(ports: Ports, { metadata }: NodeClaim, work: () => Promise<void>): Promise<void> {
@@ -64,25 +80,38 @@ async function orLater(ports: Ports, { metadata }: NodeClaim, work: () => Promis
 
 async function endNotice(ports: Ports, claim: NodeClaim): Promise<void> {
   const { name, uid } = claim.metadata;
-  if (ports.now() < (noticedAtMs(claim) ?? 0) + NOTICE_MS) return;
+  const [nowMs, noticedMs] = [ports.now(), noticedAtMs(claim) ?? 0];
+  // A clock that is ahead has no claim waiting for it.
+  if (!isAhead(noticedMs, nowMs) && nowMs < noticedMs + NOTICE_MS) return;
   await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
   await hintObjects(ports, claimsNamed([name]), { reason: 'interrupted', occasion: `left/${uid ?? name}` });
   ports.log('left-halfway', { claim: name, done: 'deleted', why: 'a notice was written on it' });
 }
 
 /**
- * Both are read again: what is on the claim by now decides, and a node that has changed since is looked at by the next
- * sweep.
+ * Both are read again, the claim last: what is on it by now decides. A node that has changed meanwhile is the next
+ * sweep's. A word that comes during the write finds the node closed, writes nothing on it, and is found here.
  */
-async function reopen(ports: Ports, { metadata: { name } }: NodeClaim): Promise<void> {
-  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  if (claim === null || claim.metadata.deletionTimestamp !== undefined) return;
-  if (isMarked(claim) || isInterrupted(claim)) return;
-  const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
+async function reopen(ports: Ports, seen: NodeClaim): Promise<void> {
+  const { name } = seen.metadata;
+  const node = await ports.kubernetes.get('Node', { name: nodeNameOf(seen), namespace: null });
   if (node === null || node.metadata.deletionTimestamp !== undefined || !isDisrupted(node)) return;
-  await patchNode(ports, node, (fresh) => ({
-    metadata: { resourceVersion: fresh.metadata.resourceVersion },
-    spec: { taints: otherTaints(fresh) },
-  }));
+  if (await isClosedByNow(ports, name)) return;
+  const { resourceVersion } = node.metadata;
+  const patch = { metadata: { resourceVersion }, spec: { taints: otherTaints(node) } };
+  const outcome = await ports.kubernetes.patch('Node', { name: node.metadata.name, namespace: null }, patch);
+  const opened = written(outcome, node.metadata.name);
   ports.log('left-halfway', { claim: name, done: 'opened', why: 'its node was closed, and nothing says why' });
+  if (!(await isClosedByNow(ports, name))) return;
+  await patchNode(ports, opened, (fresh) => ({
+    metadata: { resourceVersion: fresh.metadata.resourceVersion },
+    spec: { taints: [...otherTaints(fresh), taint.disrupted] },
+  }));
+  ports.log('left-halfway', { claim: name, done: 'closed', why: 'a word on it has come meanwhile' });
+}
+
+/** Is its node closed for a reason, as the claim goes or says one? */
+async function isClosedByNow(ports: Ports, name: string): Promise<boolean> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  return claim === null || claim.metadata.deletionTimestamp !== undefined || isSpokenFor(claim);
 }

@@ -8,7 +8,7 @@ import type { LedgerState } from '../../ports/store.ts';
 import { isMarked } from '../../core/disruption/second-look/begun.ts';
 import { hintStalled } from './hint-stalled.ts';
 import { alone, inParallel } from '../ports/in-parallel.ts';
-import { endLeftHalfway } from './left-halfway.ts';
+import { endNotices, openWordless } from './left-halfway.ts';
 import type { Ports } from '../ports/ports.ts';
 import { type ProvisionOutcome, provision } from '../provision/provision.ts';
 import { readSnapshot } from '../gather/read-snapshot.ts';
@@ -53,15 +53,16 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const snapshot = await attempt('snapshot', () => readSnapshot(ports, true));
   const isKnown = inventory !== null && claims !== null;
   const orphansDeleted = isKnown ? await attempt('orphans', () => deleteOrphans(ports, inventory, claims)) : null;
+  if (claims !== null) await attempt('left-halfway', () => endNotices(ports, { claims }));
   // It may wait for a word, and nothing else waits for it.
-  const ended = claims === null ? null : attempt('left-halfway', () => endLeftHalfway(ports, { claims, snapshot }));
+  const opened = claims === null ? null : attempt('left-halfway', () => openWordless(ports, { claims, snapshot }));
   const hinted = await attempt('hints', () => hintStalled(ports, { claims: claims ?? [], inventory, snapshot }));
   if (inventory !== null) await attempt('equipment', () => equipMachines(ports, inventory));
   await attempt('surplus', () => deleteSurplus(ports, snapshot));
   await attempt('facts', () => refreshFacts(ports));
   const provisioned = await attempt('provision', () => provision(ports, { mayList: true }));
   await attempt('cluster', () => tellCluster(ports, snapshot, claims));
-  await ended;
+  await opened;
   const [orphans, hints] = [orphansDeleted ?? 0, hinted ?? 0];
   const kind = provisioned?.kind ?? 'failed';
   if (orphans > 0 || hints > 0) ports.log('swept', { orphansDeleted: orphans, hinted: hints, provision: kind });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endLeftHalfway } from '../../../../shared/app/sweep/left-halfway.ts';
+import { endNotices, openWordless } from '../../../../shared/app/sweep/left-halfway.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { NodeClaim } from '../../../../shared/kubernetes/manifest.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
@@ -45,7 +45,9 @@ function halfway(given: Given = {}) {
     read,
     end: async (afterMs = 0, seen?: { readonly claims: ReadonlyArray<NodeClaim> }) => {
       cluster.clock.advance(START + afterMs - cluster.clock.now());
-      await endLeftHalfway(ports, { ...(await read()), ...seen });
+      const found = { ...(await read()), ...seen };
+      await endNotices(ports, found);
+      await openWordless(ports, found);
     },
     taints: () => cluster.server.get('nodes', 'aks-c')?.spec?.['taints'] as ReadonlyArray<Fields>,
   };
@@ -94,6 +96,64 @@ describe('a node that is closed, with no word on its claim,', () => {
     expect([taints(), logged]).toEqual([[other, disrupted], []]);
   });
 
+  test('is closed again where the word comes while it is opened: its interruption found it closed', async () => {
+    const { end, taints, server, outside, logged } = halfway();
+    const annotations = { [INTERRUPTION]: `preempt by then since ${new Date(START).toISOString()}` };
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object');
+    };
+    await end();
+    expect(taints()).toEqual([other, disrupted]);
+    expect(logged).toMatchObject([
+      ['left-halfway', { claim: 'c', done: 'opened' }],
+      ['left-halfway', { claim: 'c', done: 'closed' }],
+    ]);
+  });
+
+  test('is left to the next sweep where it changes between the look and the write', async () => {
+    const { end, taints, server, outside, logged } = halfway();
+    let isFirst = true;
+    outside.onRequest = ({ method, path }) => {
+      if (!isFirst || method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      isFirst = false;
+      server.patch('nodes', 'aks-c', { metadata: { labels: { of: 'the kubelet' } } }, 'object');
+    };
+    await end();
+    expect([taints(), logged]).toMatchObject([[other, disrupted], [['left-halfway', { claim: 'c', done: 'nothing' }]]]);
+    await end();
+    expect(taints()).toEqual([other]);
+  });
+
+  test('is not written where it has gone meanwhile, is going, or somebody has opened it', async () => {
+    const changes: ReadonlyArray<(server: ReturnType<typeof halfway>['server']) => void> = [
+      (server) => void server.remove('nodes', 'aks-c'),
+      (server) => {
+        server.patch('nodes', 'aks-c', { metadata: { finalizers: ['a/b'] } }, 'object');
+        server.delete('nodes', 'aks-c');
+      },
+      (server) => void server.patch('nodes', 'aks-c', { spec: { taints: [other] } }, 'object'),
+      (server) => void server.remove('nodeclaims', 'c'),
+    ];
+    for (const change of changes) {
+      const { end, server, meanwhile, logged, trace } = halfway();
+      meanwhile.push(() => {
+        change(server);
+        trace.length = 0;
+      });
+      await end();
+      expect([trace.filter((what) => !what.startsWith('GET')), logged]).toEqual([[], []]);
+    }
+  });
+
+  test('that is being deleted is waited for by nobody', async () => {
+    const { end, server, waits } = halfway();
+    server.patch('nodes', 'aks-c', { metadata: { finalizers: ['a/b'] } }, 'object');
+    server.delete('nodes', 'aks-c');
+    await end();
+    expect(waits).toEqual([]);
+  });
+
   test('of others whose word is there keeps none waiting', async () => {
     const { end, waits } = halfway({ annotations: { 'nodewright.dev/disruption': 'd' } });
     await end();
@@ -127,6 +187,24 @@ describe('a claim on which a notice was written, and that nobody has deleted,', 
     expect(sent).toHaveLength(1);
   });
 
+  test('and that by a clock that is ahead is deleted at once: nobody knows when that was', async () => {
+    const noticed = { [INTERRUPTION]: `preempt by then since ${new Date(START + 3_600_000).toISOString()}` };
+    const { end, stateOf } = halfway({ annotations: noticed });
+    await end();
+    expect(stateOf('c')).toBe('leaving');
+  });
+
+  test('is the one that is deleted, and no other of its name', async () => {
+    const { end, server, outside } = halfway({ annotations });
+    const asked: Array<unknown> = [];
+    outside.onRequest = ({ method, body }) => {
+      if (method === 'DELETE') asked.push((body as Fields)['preconditions']);
+    };
+    const { uid } = server.get('nodeclaims', 'c')?.metadata ?? {};
+    await end(120_000);
+    expect(asked).toEqual([{ uid }]);
+  });
+
   test('and that may not be deleted now keeps no other waiting', async () => {
     const { end, addClaim, stateOf, outside, logged } = halfway({ annotations });
     addClaim('d', { annotations });
@@ -141,6 +219,6 @@ describe('a claim on which a notice was written, and that nobody has deleted,', 
 
 test('without a snapshot nodes are left as they are', async () => {
   const { ports, taints, read } = halfway();
-  await endLeftHalfway(ports, { ...(await read()), snapshot: null });
+  await openWordless(ports, { ...(await read()), snapshot: null });
   expect(taints()).toEqual([other, disrupted]);
 });

@@ -44,3 +44,29 @@ test('a static pool keeps no surplus, unless it may come in the place of a node 
   expect(await stays({ isDecided: false })).toBe(false);
   expect(await stays({ isDecided: true })).toBe(true);
 });
+
+test('a static pool with one too many, which goes for a notice that nobody has acted on, loses that one alone', async () => {
+  const cluster = smallCluster();
+  const { server, ports, stateOf } = cluster;
+  cluster.addClass('True');
+  cluster.addPool();
+  server.patch('nodepools', 'general', { spec: { replicas: 2 } }, 'object');
+  const annotations = { 'nodewright.dev/interruption': `preempt by then since ${new Date(START).toISOString()}` };
+  for (const name of ['a', 'b', 'c']) {
+    const status = { providerID: `azure://${name}`, conditions };
+    cluster.addClaim(name, { labels, status, annotations: name === 'c' ? annotations : {} });
+    cluster.addNode(name, { labels });
+  }
+  cluster.clock.advance(3 * 60_000);
+  // It takes longer than the next step takes to read the claims.
+  const slow: typeof ports.kubernetes = {
+    ...ports.kubernetes,
+    delete: async (...asked) => {
+      await new Promise((done) => setTimeout(done, 20));
+      return ports.kubernetes.delete(...asked);
+    },
+  };
+  const gates = { ...ports.policy.gates, staticCapacity: true };
+  await sweep({ ...ports, kubernetes: slow, policy: { ...ports.policy, gates } });
+  expect(['a', 'b', 'c'].map((name) => stateOf(name))).toEqual(['there', 'there', 'leaving']);
+});

@@ -107,6 +107,31 @@ describe('a sweep', () => {
     expect(said('snapshot-unreadable')).toEqual([]);
   });
 
+  test('waits for a word about a closed node beside all else, and ends once the node is open', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { ports, server, addClaim, addNode } = waiting(({ cluster: _, ...own }) => ({
+      // A turn of the loop later than all that the sweep does after it.
+      sleep: () => promise.then(() => new Promise((done) => setTimeout(done, 20))),
+      planner: (input, now) => {
+        resolve();
+        return own.planner(input, now);
+      },
+    }));
+    addClaim('closed');
+    addNode('closed', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] });
+    await sweep(ports);
+    expect(server.get('nodes', 'aks-closed')?.spec?.['taints']).toEqual([]);
+  });
+
+  test('whose wait for a word is cut off has done all else, and fails at the end', async () => {
+    const { ports, server, said, addClaim, addNode } = waiting(() => ({ sleep: down }));
+    addClaim('closed');
+    addNode('closed', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] });
+    await expect(sweep(ports)).rejects.toThrow('it is down');
+    expect(server.list('nodeclaims')).toHaveLength(2);
+    expect(said('sweep-step-failed')).toEqual([expect.objectContaining({ step: 'left-halfway' })]);
+  });
+
   test('leaves a surplus claim that may not be deleted, says so, and removes the others', async () => {
     const { ports, server, addPool, addClaim, outside, stateOf, conditionOf, said } = waiting(({ policy }) => ({
       policy: { ...policy, gates: { ...policy.gates, staticCapacity: true } },
