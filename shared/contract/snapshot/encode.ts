@@ -1,4 +1,5 @@
-import { constants, zstdCompressSync } from 'node:zlib';
+// As a whole: Node.js has zstd since 22.15, and before that an import of the function by its name does not load.
+import zlib from 'node:zlib';
 import { podFlag, specOfShapeText, type PodTable } from './pod-table.ts';
 import { listName, objectResources, type ObjectResource } from './reduced/reduced.ts';
 import { ownerResources, type OwnerResource } from './reduced/reduced-owner.ts';
@@ -26,8 +27,8 @@ interface Content {
 }
 
 /**
- * Writes a snapshot: JSON, compressed with zstd. Equal content gives equal bytes, whatever the order in which it was
- * learnt: tables are sorted by their text, pods by namespace and name.
+ * Writes a snapshot: JSON, compressed with zstd, or with gzip where Node.js has no zstd. Equal content gives equal
+ * bytes, whatever the order in which it was learnt: tables are sorted by their text, pods by namespace and name.
  */
 export function encodeSnapshot(content: Content): Uint8Array {
   const { header } = content;
@@ -42,9 +43,14 @@ export function encodeSnapshot(content: Content): Uint8Array {
     `"owners":[${ownerResources.flatMap(content.jsonOf).join(',')}]`,
     ...objectResources.map((resource) => `"${listName[resource]}":[${content.jsonOf(resource).join(',')}]`),
   ];
-  return zstdCompressSync(`{${parts.join(',')}}`, {
-    params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
-  });
+  return pack(`{${parts.join(',')}}`);
+}
+
+function pack(json: string): Uint8Array {
+  const { zstdCompressSync }: Partial<typeof zlib> = zlib;
+  if (zstdCompressSync === undefined) return zlib.gzipSync(json, { level: 1 });
+  const { ZSTD_c_compressionLevel, ZSTD_c_checksumFlag } = zlib.constants;
+  return zstdCompressSync(json, { params: { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_checksumFlag]: 1 } });
 }
 
 function byKey([a]: readonly [string, string], [b]: readonly [string, string]): number {

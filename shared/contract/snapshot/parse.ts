@@ -1,4 +1,5 @@
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+// As a whole, as in encode.ts.
+import zlib from 'node:zlib';
 import { SNAPSHOT_FORMAT, type SnapshotHeader } from './encode.ts';
 import { flag, isRecord, list, needed, number, object, record, text, type Field } from './reduced/field.ts';
 import { podFlag } from './pod-table.ts';
@@ -63,9 +64,9 @@ function wrong(field: string, what: string): TypeError {
 
 function unpack(bytes: Uint8Array): unknown {
   try {
-    // Gzip is read too, for snapshots made where zstd is missing.
+    // Gzip is read too, for snapshots made where Node.js has no zstd.
     const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-    const unpacked = (isGzip ? gunzipSync : zstdDecompressSync)(bytes, { maxOutputLength: LARGEST_BYTES });
+    const unpacked = (isGzip ? zlib.gunzipSync : zlib.zstdDecompressSync)(bytes, { maxOutputLength: LARGEST_BYTES });
     return JSON.parse(unpacked.toString('utf8'));
   } catch (error) {
     throw wrong('the whole', `cannot be unpacked: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toEventInput } from '../../../sandbox/functions-host/http/event-grid.ts';
 import { copyApp, startTestHost, until } from './host-under-test.ts';
 
 test('a function answers at its route, with parameters, query, status, headers, cookies and body', async () => {
@@ -134,6 +135,24 @@ test('Event Grid: an array of events is one invocation each, in both schemas, an
   for (const name of ['hello', 'ONEVENT']) {
     const answer = await fetch(`${url}/runtime/webhooks/eventgrid?functionName=${name}`, { method: 'POST' });
     expect(answer.status, name).toBe(404);
+  }
+});
+
+// A function gets the same object either way, so the host is asked.
+test('Event Grid: the worker is sent an event as text with line breaks, as by the real host', () => {
+  expect(toEventInput({ id: '1', data: { vm: 'x' } })).toEqual({
+    string: '{\n  "id": "1",\n  "data": {\n    "vm": "x"\n  }\n}',
+  });
+});
+
+test('what is called over HTTP is one group, with Event Grid’s webhooks, and each other function is one by itself', async () => {
+  const folder = await copyApp('web');
+  const { url } = await startTestHost(folder, { group: 'http' });
+  expect((await fetch(`${url}/api/hello`)).status).toBe(200);
+  for (const group of ['function:hello', 'function:onEvent']) {
+    await expect(startTestHost(folder, { group })).rejects.toThrow(
+      `no function of the group '${group}'; its groups are http, function:elsewhere.`,
+    );
   }
 });
 

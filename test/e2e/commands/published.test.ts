@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { deadLinks } from '../../../scripts/release/links.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -149,5 +150,14 @@ test('an older Node gets one sentence', async () => {
     stdout: '',
     stderr:
       'nodewright needs Node.js 22; this is 20.1.0: install Node.js 22 or newer, from https://nodejs.org or a package manager.\n',
+  });
+});
+
+test('a Node without zstd, which 22.15 brought, plans too', async () => {
+  const older = `--import=${pathToFileURL(join(root, 'test/kit/cli/without-zstd.mjs')).href}`;
+  const plan = ['plan', '-f', join(root, 'examples/general-purpose.yaml'), '-f', join(root, 'examples/inflate.yaml')];
+  expect(await type(process.execPath, older, [join(installed, 'cli/bin.js'), ...plan])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('10 pods on 2 new nodes.'),
   });
 });

@@ -87,3 +87,9 @@ test('further subnets get the right that the first one has, each in its own grou
   expect([further.target, further.isLoop]).toEqual(['subnet-role.bicep', true]);
   expect(scope).toBe("resourceGroup(split(subnetId, '/')[2], split(subnetId, '/')[4])");
 });
+
+test('of functions called over HTTP the group http has an instance waiting, of each other function its own', () => {
+  const groups = files.get('modules/function-app.bicep')?.variables.get('readyGroups')?.text ?? '';
+  const [, group] = /^\[\s*for functionName in alwaysReadyFunctions: (.+?)\s*\]$/.exec(groups) ?? [];
+  expect(group).toBe("contains(httpFunctions, functionName) ? 'http' : 'function:${functionName}'");
+});
