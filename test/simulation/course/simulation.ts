@@ -243,9 +243,8 @@ export class Simulation {
       if (!(await this.runUntilSettled(minutes))) return false;
       const [fromMs, toMs] = [this.timeline.now() - MINUTE, this.timeline.now() + 2 * MINUTE];
       const { storms } = this.storms.memory;
-      const ends = [...this.#refusals, ...storms, ...this.#givenTime(), ...this.#denied()].map(
-        ({ untilMs }) => untilMs,
-      );
+      const own = [...this.#givenTime(), ...this.#denied(), ...this.#draining()];
+      const ends = [...this.#refusals, ...storms, ...own].map(({ untilMs }) => untilMs);
       if (!ends.some((untilMs) => untilMs > fromMs && untilMs <= toMs)) return true;
       await this.#run(2 * MINUTE);
     }
@@ -273,6 +272,16 @@ export class Simulation {
     return this.server.list('nodeclaims').flatMap(({ status }) => {
       const untilMs = deniedUntilMs(status?.['conditions'], this.timeline.now());
       return untilMs === null ? [] : { untilMs };
+    });
+  }
+
+  /** Until when pods may stay that nothing evicts: with their node goes what kept the next one of its pool. */
+  #draining(): ReadonlyArray<{ readonly untilMs: number }> {
+    return this.server.list('nodeclaims').flatMap(({ metadata }) => {
+      const deadline = metadata.annotations?.['karpenter.sh/nodeclaim-termination-timestamp'];
+      return metadata.deletionTimestamp === undefined || deadline === undefined
+        ? []
+        : { untilMs: Date.parse(deadline) };
     });
   }
 
