@@ -112,7 +112,7 @@ function inputWithout(
     candidates.flatMap((candidate) => (fixed.has(poolOf(candidate)) ? [] : [candidate.node.metadata.name])),
   );
   const left = withoutLeaving(input, [...leavingNames(snapshot), ...step.remove], now, held);
-  const around = withoutStalled(left, now, before.nominations);
+  const around = withoutStalled(left, input, now, before.nominations);
   const planned = before.claims.length === 0 ? around : withoutOthers(around, beginning);
   const own = crowdsIn(step, withDefaultSpread(input).cluster);
   return { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };

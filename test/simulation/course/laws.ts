@@ -1,4 +1,5 @@
 import { annotation, label, taint } from '../../../shared/contract/names.ts';
+import { STARTED_MS } from '../../../shared/core/disruption/brakes/worse-than-before.ts';
 import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
 import { parseGoDuration } from '../../../shared/kubernetes/text/go-duration.ts';
 import { parseAmounts } from '../../../shared/kubernetes/text/quantity.ts';
@@ -527,6 +528,7 @@ export class Laws {
       const { name } = other.metadata;
       if (name === claim.metadata.name || this.#isGivenUp(other) || removed.has(name)) continue;
       if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
+      if (this.#isStalled(other)) continue;
       if (this.#dedicationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       const instead = [...this.#stepInto(claim, other), ...this.#inPlaceOf(other)];
@@ -661,6 +663,14 @@ export class Laws {
     const node = this.#parts.server.get('nodes', `aks-${claim}`);
     const cpu = (amounts: Fields): number => parseAmounts(amounts, 'down').get('cpu') ?? 0;
     return order !== undefined && cpu(node?.status?.['allocatable'] ?? {}) < cpu(allocatableOf(order.instanceType));
+  }
+
+  /** Should it have been in use long ago? Pods of nodes that must go get another. */
+  #isStalled({ metadata, status }: Stored): boolean {
+    const isInUse = conditionStatus(status, 'Initialized') === 'True';
+    const bornMs = Date.parse(metadata.creationTimestamp ?? '');
+    // Clocks are apart.
+    return !isInUse && this.#parts.timeline.now() >= bornMs + STARTED_MS - 60_000;
   }
 
   /** Is the claim's node in use, and not ready any more, or not known to be again? Nobody counts on it until it is. */

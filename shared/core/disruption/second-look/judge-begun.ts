@@ -222,7 +222,8 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   if (overdrawn !== null) {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
-  const around = withoutStalled(withoutLeaving(provisioning, leavingNames(provisioning.cluster), now), now);
+  const left = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
+  const around = withoutStalled(left, provisioning, now);
   const asked = isForced ? withoutArrivals(around, provisioning) : around;
   const plan = look.planFor(asked);
   const lacking = judgePlaces(one, look, { nodes, isForced, asked, plan, ...come });
