@@ -1,6 +1,6 @@
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { begunReplacement, consolidated, emptied } from '../../kit/app/consolidated.ts';
+import { begunReplacement, consolidated, DISRUPTED, emptied } from '../../kit/app/consolidated.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { START, machine, since } from '../../kit/app/small-cluster.ts';
 import { addStarting } from './begin.ts';
@@ -29,6 +29,18 @@ async function marked(): Promise<Consolidated> {
 function isUnmarked({ marks, stateOf }: Consolidated, name = 'spare'): boolean {
   const { tainted, decision, reason } = marks(name);
   return !tainted && !decision && reason === undefined && stateOf(name) === 'there';
+}
+
+/** Marks the node as by a decision of its own, whose replacement has come. */
+function markAsExpired(cluster: Consolidated, name: string): void {
+  const { server } = cluster;
+  cluster.addReady(`for-${name}`);
+  const annotations = { 'nodewright.dev/disruption': `d-${name}`, 'nodewright.dev/replaced-by': `for-${name}` };
+  server.patch('nodeclaims', name, { metadata: { annotations }, spec: { expireAfter: '1s' } }, 'object');
+  const conditions = server.get('nodeclaims', name)?.status?.['conditions'] as ReadonlyArray<Fields>;
+  const reason = { ...since(START, 'DisruptionReason'), reason: 'Expired' };
+  server.patch('nodeclaims', name, { status: { conditions: [...conditions, reason] } }, 'status');
+  server.patch('nodes', `aks-${name}`, { spec: { taints: [DISRUPTED] } }, 'object');
 }
 
 function annotate({ server }: Consolidated, annotations: Fields): void {
@@ -107,6 +119,20 @@ export const marks: Cases = {
       const disruption = { budgets: [{ nodes: '0' }] };
       cluster.server.patch('nodepools', 'general', { spec: { disruption } }, 'object');
       return { cluster, isDone: () => isUnmarked(cluster) };
+    },
+  },
+  'Mark: another node of its static NodePool is to go first': {
+    ending: 'it comes off, and the node stays',
+    waits: ['judge-begun.ts `another node of the static NodePool ${fixed} to go first`'],
+    begin: async () => {
+      const cluster = consolidated();
+      const { server, ports } = cluster;
+      server.patch('nodepools', 'general', { spec: { replicas: 2 } }, 'object');
+      // Both are old, and have what comes in their place: two decisions have met.
+      for (const name of ['used', 'spare']) markAsExpired(cluster, name);
+      const gates = { ...ports.policy.gates, staticCapacity: true };
+      const played = { ...withMachines(cluster), ports: { ...ports, policy: { ...ports.policy, gates } } };
+      return { cluster: played, isDone: () => isUnmarked(cluster, 'used') && isUnmarked(cluster) };
     },
   },
   'Mark: a budget of its pods allows no eviction by now, and its replacement has come': {

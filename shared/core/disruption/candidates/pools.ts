@@ -27,6 +27,8 @@ export interface Pools {
    * than its limit, those that drain counted: what is sick does not wait for a drain that may have no end.
    */
   readonly replaceable: (pool: string, reason: DisruptionReason) => number;
+  /** The same whose successors are there already: one beside none that is marked to go. */
+  readonly succeeded: (pool: string, reason: DisruptionReason) => number;
   readonly error: (pool: string) => string | null;
   readonly isBalanced: (pool: string) => boolean;
 }
@@ -58,6 +60,8 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
   const budget: Pools['budget'] = (pool, reason, nodes = complete(pool)) =>
     budgets.get(pool)?.allowed(reason, nodes) ?? 0;
+  const succeeded: Pools['succeeded'] = (pool, reason) =>
+    unused.has(pool) && SUCCEEDED.has(reason) ? Math.max(0, 1 - marked(pool)) : Infinity;
   return {
     budget,
     allowed: (pool, reason, nodes) => Math.max(0, budget(pool, reason, nodes) - disrupting(pool)),
@@ -65,10 +69,10 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
     leaving: counted(isLeaving),
     disrupting,
     replaceable: (pool, reason) => {
-      const left = unused.get(pool);
-      if (left === undefined || !SUCCEEDED.has(reason)) return Infinity;
-      return Math.max(0, Math.min(1 - marked(pool), reason === 'Unhealthy' ? 1 : left));
+      const most = succeeded(pool, reason);
+      return most === Infinity || reason === 'Unhealthy' ? most : Math.max(0, Math.min(most, unused.get(pool) ?? 0));
     },
+    succeeded,
     error: (pool) => budgets.get(pool)?.error ?? null,
     isBalanced: (pool) => policies.get(pool) === 'Balanced',
   };

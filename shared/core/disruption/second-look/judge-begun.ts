@@ -218,7 +218,10 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
     const mayPass = isPassing && isWorthIt && now < one.sinceMs + BOUGHT_MS;
     return mayPass ? { kind: 'wait', for: why, because } : { kind: 'take-back', why, because };
   }
-  const overdrawn = poolOverBudget(nodes, poolsFor(given.provisioning.cluster, now));
+  const pools = poolsFor(given.provisioning.cluster, now);
+  const fixed = poolWithMore(nodes, pools.succeeded);
+  if (fixed !== null) return { kind: 'wait', for: `another node of the static NodePool ${fixed} to go first` };
+  const overdrawn = poolWithMore(nodes, pools.allowed);
   if (overdrawn !== null) {
     return { kind: 'wait', for: `the budgets of NodePool ${overdrawn} to allow this many removals` };
   }
@@ -406,15 +409,11 @@ function keptForOthers(
   return new Set(others.map(({ target }) => target.name));
 }
 
-/**
- * The first pool of which more would go than its budgets allow beside those that are going; null when there is none.
- */
-function poolOverBudget(going: ReadonlyArray<JudgedNode>, pools: Pools): string | null {
+/** The first pool of which more would go than `most` lets go beside those that are going; null when there is none. */
+function poolWithMore(going: ReadonlyArray<JudgedNode>, most: Pools['succeeded']): string | null {
   const perPool = Map.groupBy(going, ({ nodePool }) => nodePool?.metadata.name ?? '');
   for (const [pool, own] of perPool) {
-    const isOver = own.some(
-      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason) < own.length,
-    );
+    const isOver = own.some(({ verdict }) => verdict.kind !== 'stays' && most(pool, verdict.reason) < own.length);
     if (isOver) return pool;
   }
   return null;
