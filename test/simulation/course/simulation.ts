@@ -433,9 +433,12 @@ export class Simulation {
 
   #act<T>(by: { readonly name: string }, what: string, effect: () => T): T {
     const [verb = '', path = ''] = what.split(' ');
+    const found = this.laws.broken.length;
     this.laws.acting(what);
     if (LISTS_NODES.test(what)) this.#listedMs = this.timeline.now();
     const result = effect();
+    // What is on condition of a version, and meets another, is not done.
+    if (statusOf(result) === CONFLICT) this.laws.broken.length = found;
     const quiet = verb === 'GET' || verb === 'read' || path.endsWith('/events');
     if (!quiet) this.#note(`${by.name}: ${what}${statusOf(result)}`);
     return result;
@@ -657,6 +660,8 @@ export class Simulation {
     this.azure.remove(vm, 'azure');
   }
 }
+
+const CONFLICT = ' → 409';
 
 function statusOf(result: unknown): string {
   if (typeof result === 'string' || typeof result === 'boolean') return ` → ${result}`;
