@@ -71,8 +71,9 @@ type Bought = { readonly kind: 'bought'; readonly plan: AuditedPlan } | Refused;
 /** The same, but where something would be bought in the place of a node that may not be deleted. */
 async function forWhatMayGo(ports: Ports, candidates: ReadonlyArray<Candidate>, bought: Bought): Promise<Bought> {
   if (bought.kind === 'refused' || bought.plan.claims.length === 0) return bought;
-  const [denied] = await deniedRemovals(ports, candidates);
-  return denied === undefined ? bought : { kind: 'refused', why: `a policy does not let ${denied} be removed` };
+  const nodes = await deniedRemovals(ports, candidates);
+  const why = `a policy does not let ${nodes[0] ?? ''} be removed`;
+  return nodes.length === 0 ? bought : { kind: 'refused', why, nodes };
 }
 
 /** The plan as far as it may be bought: of what goes for its cost, only what is cheaper. */

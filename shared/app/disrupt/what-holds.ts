@@ -13,13 +13,15 @@ const TRYING_MS = 15_000;
 export interface Refused {
   readonly kind: 'refused';
   readonly why: string;
+  /** The nodes that it is about, where others may go without them. */
+  readonly nodes?: ReadonlyArray<string>;
 }
 
 /**
- * Tries the first step of a plan, and where that is refused, of one without half of its nodes, and so on: else one node
- * whose replacement does not hold up would hold back all that go with it and after it, look after look. Each plan is a
- * whole one, so that what is begun keeps all rules. Returns the first refusal where nothing holds up, and null where no
- * plan has a step.
+ * Tries the first step of a plan, and where that is refused, of one without the nodes that the refusal names, or half
+ * of all, and so on: else one node whose replacement does not hold up would hold back all that go with it and after it,
+ * look after look. Each plan is a whole one, so that what is begun keeps all rules. Returns the first refusal where
+ * nothing holds up, and null where no plan has a step.
  */
 export async function whatHolds<Held extends { readonly kind: 'holds' }>(
   first: AuditedDisruption,
@@ -38,7 +40,7 @@ export async function whatHolds<Held extends { readonly kind: 'holds' }>(
     const tried = await tryStep(plan, step);
     if (tried.kind === 'holds') return tried;
     refusal ??= tried;
-    for (const name of step.remove.slice(0, Math.ceil(step.remove.length / 2))) leftOut.add(name);
+    for (const name of tried.nodes ?? step.remove.slice(0, Math.ceil(step.remove.length / 2))) leftOut.add(name);
   }
   return refusal;
 }

@@ -23,8 +23,7 @@ export function moversAmong({ pods, shapes, owners }: Snapshot, uids: ReadonlySe
 
 /** Those of the decision that the claim was made for. */
 export function moversOf(decision: Decision | null, claim: string): ReadonlyArray<Mover> {
-  const index = decision?.claimNames.indexOf(claim) ?? -1;
-  const own = new Set(decision?.plan.claims[index]?.pods.map(({ uid }) => uid));
+  const own = new Set(plannedOn(decision, claim));
   return (decision?.movers ?? []).filter(({ uid }) => own.has(uid));
 }
 
@@ -104,48 +103,106 @@ export function withoutHeldUp(
 
 /**
  * Pods that wait, whose place is on another node of the decision, as they were planned for it or are successors of who
- * was, and that are alike to pods which are to move to the node of `claim` and have not left yet: as many as these.
- * Each may have the other's place. With a spread the one that waits may have to come first to this very node, and a
- * budget may let no pod leave before it has.
+ * was, and that are alike to pods which are to move to the node of `claim` and have not left yet: as many as these,
+ * less those that have come so. Each may have the other's place. With a spread the one that waits may have to come
+ * first to this very node, and a budget may let no pod leave before it has.
  */
 export function matesOf(decision: Decision | null, claim: string, snapshot: Present): ReadonlyArray<PlannedPod> {
-  const { pods, shapes } = snapshot;
-  const present = new Map(pods.map((pod) => [pod.uid, pod]));
-  const places = moversOf(decision, claim).filter(({ uid }) => {
-    const pod = present.get(uid);
-    return pod !== undefined && pod.nodeName !== null && !pod.deleting;
-  });
-  const placeOf = ({ shape }: SnapshotPod): number =>
-    places.findIndex(
-      (mover) => mover.owner === shapes[shape]?.owner?.uid && mover.shape === shapeDigest(shapes[shape]),
-    );
-  const waiting = pods.filter((pod) => pod.nodeName === null && !pod.deleting && placeOf(pod) >= 0);
-  if (waiting.length === 0) return [];
-  const elsewhere = expectedElsewhere(decision, claim, snapshot);
-  return waiting.flatMap((pod): ReadonlyArray<PlannedPod> => {
-    const place = elsewhere.has(pod.uid) ? placeOf(pod) : -1;
-    if (place < 0) return [];
-    places.splice(place, 1);
-    return [{ name: podName({ shapes }, pod), uid: pod.uid }];
+  const places = placesOf(decision, claim, snapshot);
+  if (places.size === 0) return [];
+  const { shapes } = snapshot;
+  const elsewhere = plannedElsewhere(decision, claim);
+  const waiting = snapshot.pods.filter(({ nodeName, deleting }) => nodeName === null && !deleting);
+  const planned = new Set(plannedIn(decision));
+  return [...Map.groupBy(waiting, ({ shape }) => kindOf(snapshot, shape))].flatMap(([kind, alike]) => {
+    const place = places.get(kind);
+    if (place === undefined) return [];
+    const successors = alike.filter(({ uid }) => !planned.has(uid));
+    // Its own come first, as among its heirs.
+    const theirs = successors.slice(place.own, place.own + place.theirs);
+    const mates = [...alike.filter(({ uid }) => elsewhere.has(uid)), ...theirs].slice(0, Math.max(0, place.free));
+    return mates.map((pod) => ({ name: podName({ shapes }, pod), uid: pod.uid }));
   });
 }
 
-/** Uids of those who are to come to other nodes of the decision: of its pods, and of their successors that wait. */
-function expectedElsewhere(decision: Decision | null, claim: string, snapshot: Present): ReadonlySet<string> {
-  const planned = decision?.plan.claims ?? [];
-  const names = planned.map((_, index) => decision?.claimNames[index] ?? '');
-  const nodes = new Map(snapshot.nodeClaims.map((one) => [one.metadata.name, nodeNameOf(one)]));
-  const taken = new Set(plannedIn(decision));
-  const heirsOn = (name: string): ReadonlyArray<PlannedPod> => {
-    const node = nodes.get(name);
-    return node === undefined ? [] : heirsOf(moversOf(decision, name), node, snapshot, taken).waiting;
-  };
-  // Its own successors are nobody else's.
-  heirsOn(claim);
-  const others = names.flatMap((name, index) =>
-    name === claim ? [] : [...(planned[index]?.pods ?? []), ...heirsOn(name)],
-  );
-  return new Set(others.map(({ uid }) => uid));
+/** Of pods that are alike: how many places on the node may be another's now, and who waits for a place. */
+interface Places {
+  /** Of those who are to move there and have not left, less those who have come in their place. */
+  free: number;
+  /** Successors that are to come to the node itself, and to others of the decision. */
+  own: number;
+  theirs: number;
+}
+
+/** By owner and shape, of those alike to a pod that is to move to the claim's node and has not left. */
+function placesOf(decision: Decision | null, claim: string, snapshot: Present): ReadonlyMap<string, Places> {
+  const present = new Map(snapshot.pods.map((pod) => [pod.uid, pod]));
+  const isStaying = ({ uid }: Mover): boolean => present.get(uid)?.deleting === false;
+  const own = moversOf(decision, claim);
+  const places = new Map<string, Places>();
+  for (const mover of own.filter(isStaying)) {
+    const place = places.get(kindOfMover(mover)) ?? { free: 0, own: 0, theirs: 0 };
+    places.set(kindOfMover(mover), { ...place, free: place.free + 1 });
+  }
+  if (places.size === 0) return places;
+  const isOwn = new Set(own.map(({ uid }) => uid));
+  // Where that other node is no more there is nobody's place.
+  const claims = snapshot.nodeClaims.map(({ metadata }) => metadata.name);
+  const isThere = new Set(claims.flatMap((name) => plannedOn(decision, name)));
+  for (const mover of decision?.movers ?? []) {
+    const place = places.get(kindOfMover(mover));
+    if (place === undefined || isStaying(mover)) continue;
+    if (isOwn.has(mover.uid)) place.own++;
+    else if (isThere.has(mover.uid)) place.theirs++;
+  }
+  noteCome(places, decision, claim, snapshot);
+  return places;
+}
+
+/** Takes away those who have come: on the node its own successors first, and then who took another's place. */
+function noteCome(
+  places: ReadonlyMap<string, Places>,
+  decision: Decision | null,
+  claim: string,
+  snapshot: Present,
+): void {
+  const nodes = new Map(snapshot.nodeClaims.map((one) => [nodeNameOf(one), one.metadata.name]));
+  const made = new Set(decision?.claimNames);
+  const plannedHere = new Set(plannedOn(decision, claim));
+  const planned = new Set(plannedIn(decision));
+  for (const { uid, nodeName, deleting, shape } of snapshot.pods) {
+    const on = nodes.get(nodeName ?? '');
+    const place = on === undefined || deleting || !made.has(on) ? undefined : places.get(kindOf(snapshot, shape));
+    if (place === undefined || plannedHere.has(uid)) continue;
+    if (on !== claim) {
+      if (!planned.has(uid)) place.theirs--;
+    } else if (planned.has(uid)) place.free--;
+    else if (place.own > 0) place.own--;
+    else {
+      place.free--;
+      place.theirs--;
+    }
+  }
+  for (const place of places.values()) place.theirs = Math.max(0, place.theirs);
+}
+
+function plannedOn(decision: Decision | null, claim: string): ReadonlyArray<string> {
+  const index = decision?.claimNames.indexOf(claim) ?? -1;
+  return (decision?.plan.claims[index]?.pods ?? []).map(({ uid }) => uid);
+}
+
+/** Uids of the pods of the decision whose place is on another of its nodes. */
+function plannedElsewhere(decision: Decision | null, claim: string): ReadonlySet<string> {
+  const here = new Set(plannedOn(decision, claim));
+  return new Set(plannedIn(decision).filter((uid) => !here.has(uid)));
+}
+
+function kindOfMover({ owner, shape }: Mover): string {
+  return `${owner}/${shape}`;
+}
+
+function kindOf({ shapes }: Pick<Snapshot, 'shapes'>, shape: number): string {
+  return `${shapes[shape]?.owner?.uid ?? ''}/${shapeDigest(shapes[shape])}`;
 }
 
 function leavingNodes(snapshot: Present): ReadonlySet<string> {

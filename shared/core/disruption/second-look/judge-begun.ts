@@ -176,10 +176,12 @@ function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict
   const own = one.replacements.map((name) => claims.get(name));
   const there = own.flatMap((claim) => (claim?.metadata.deletionTimestamp === undefined ? (claim ?? []) : []));
   const gone = own.length - there.length;
-  const starting = there.filter((claim) => !says(claim, 'Initialized')).length;
+  const booting = there.filter((claim) => !says(claim, 'Initialized'));
+  const starting = booting.length;
   const isOver = now >= one.sinceMs + REPLACED_MS;
-  // What is still booting in its time has not failed.
-  const failed = isOver ? gone + starting : gone;
+  // What is still booting in its time has not failed, but what Azure has no capacity for.
+  const refused = booting.filter(({ metadata }) => one.unavailable.includes(metadata.name)).length;
+  const failed = gone + (isOver ? starting : refused);
   // What Azure has refused or taken, or somebody deleted, can be had again; a machine that would not join fails again.
   const isLost = gone > 0 && gone === lostOf(one, input.provisioning.cluster).length;
   const mayBuy = (gone === 0 || isLost) && now < one.sinceMs + BOUGHT_MS;
@@ -258,7 +260,7 @@ function shortageIn(one: Begun, look: SecondLook, short: Short): Shortage | 'oth
   const { cluster } = provisioning;
   const staying = { ...provisioning, cluster: { ...cluster, nodes: cordoned(cluster.nodes, names) } };
   const leaving = leavingNames(cluster).filter((name) => !names.has(name));
-  const input = withoutLeaving(staying, leaving, look.now);
+  const input = withoutStalled(withoutLeaving(staying, leaving, look.now), provisioning, look.now);
   return shortageOf(one, { ...short, input, plan: look.planFor(input) }, provisioning);
 }
 

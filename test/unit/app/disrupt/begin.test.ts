@@ -123,7 +123,7 @@ describe('a step', () => {
     const { asked, outside, others, logged, marks, conditionOf, trace } = await oversized();
     outside.deny = denying('DELETE', '/nodeclaims/large');
     const why = 'a policy does not let aks-large be removed';
-    expect(await asked()).toEqual(refused(why));
+    expect(await asked()).toEqual({ ...refused(why), nodes: ['aks-large'] });
     expect([others(), marks('large').tainted]).toEqual([[], false]);
     expect(logged).toContainEqual({ event: 'disruption-refused', reason: 'Underutilized', nodes: 'aks-large', why });
     expect(conditionOf('large', 'WriteDenied')).toMatchObject({
@@ -133,6 +133,16 @@ describe('a step', () => {
       ),
     });
     expect(trace.filter((what) => what.startsWith('DELETE'))).toEqual([]);
+  });
+
+  test('says of the node that it is about, and of no other of its step', async () => {
+    const { asked, outside, conditionOf, addReady, addRunning } = await oversized();
+    addReady('second', 8);
+    addRunning('web2', 'second', cpu('500m'));
+    outside.deny = denying('DELETE', '/nodeclaims/second');
+    expect(await asked({ step: { remove: ['aks-large', 'aks-second'] } })).toMatchObject({ nodes: ['aks-second'] });
+    expect(conditionOf('large', 'WriteDenied')).toBeUndefined();
+    expect(conditionOf('second', 'WriteDenied')).toMatchObject({ reason: 'DeniedByPolicy' });
   });
 
   test('is begun where nobody can say so before: a webhook that takes no trials, and a server that does not answer', async () => {

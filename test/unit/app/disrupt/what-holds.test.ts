@@ -11,7 +11,7 @@ const holds = { kind: 'holds' } as const;
  * What plans without which nodes are made, and what comes of it, when steps with a node among `bad` are refused. Each
  * plan is one step.
  */
-async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, planMs = 0) {
+async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, { planMs = 0, isNamed = false } = {}) {
   const steps: Array<string> = [];
   let nowMs = 1_000_000;
   const planWithout = (without: ReadonlySet<string>): AuditedDisruption => {
@@ -22,7 +22,9 @@ async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, p
   };
   const tryStep = (_: AuditedDisruption, { remove }: AuditedStep): Promise<typeof holds | Refused> => {
     steps.push(remove.join(''));
-    return Promise.resolve(remove.some((name) => bad.includes(name)) ? refused(remove.join('')) : holds);
+    const wrong = remove.filter((name) => bad.includes(name));
+    const named = isNamed ? { nodes: wrong.slice(0, 1) } : {};
+    return Promise.resolve(wrong.length > 0 ? { ...refused(remove.join('')), ...named } : holds);
   };
   const outcome = await whatHolds(planWithout(new Set()), planWithout, tryStep, () => nowMs);
   return { steps, outcome };
@@ -36,6 +38,11 @@ describe('what goes', () => {
   test('is planned anew without half of a step that is refused, until one holds up', async () => {
     expect(await tried(['a', 'b', 'c', 'd'], ['b'])).toEqual({ steps: ['abcd', 'cd'], outcome: holds });
     expect(await tried(['a', 'b', 'c'], ['c'])).toEqual({ steps: ['abc', 'c'], outcome: refused('abc') });
+  });
+
+  test('is planned anew without the nodes that a refusal names, and all others', async () => {
+    const { steps, outcome } = await tried(['a', 'b', 'c', 'd'], ['b', 'd'], { isNamed: true });
+    expect([steps, outcome]).toEqual([['abcd', 'acd', 'ac'], holds]);
   });
 
   test('is nothing where each is refused: the first refusal tells why', async () => {
@@ -58,9 +65,9 @@ describe('what goes', () => {
 
 test('no plan is tried 15 s after the first was refused: in a large cluster each takes its time', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-  expect((await tried(names, names, 7_499)).steps).toHaveLength(4);
-  expect((await tried(names, names, 7_500)).steps).toHaveLength(3);
-  expect((await tried(names, names, 20_000)).steps).toHaveLength(2);
+  expect((await tried(names, names, { planMs: 7_499 })).steps).toHaveLength(4);
+  expect((await tried(names, names, { planMs: 7_500 })).steps).toHaveLength(3);
+  expect((await tried(names, names, { planMs: 20_000 })).steps).toHaveLength(2);
 });
 
 describe('two nodes that go in one step', () => {

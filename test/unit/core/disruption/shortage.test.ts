@@ -163,6 +163,19 @@ describe('a budget of pods that allows no eviction at the moment', () => {
   });
 });
 
+describe('a node that should have been in use long ago', () => {
+  const of = (ageMinutes: number): unknown => {
+    const { node, claim } = machine('s', { initialized: false, conditions: [] });
+    const creationTimestamp = at(NOW - ageMinutes * MINUTE);
+    const starting = { node, claim: { ...claim, metadata: { ...claim.metadata, creationTimestamp } } };
+    return judged(clusterOf([marked('b', {}), starting])).kind;
+  };
+
+  test('takes none of the pods that move: others are bought for them', () => {
+    expect([of(29), of(30)]).toEqual(['wait', 'short']);
+  });
+});
+
 describe('a replacement that is no more', () => {
   const gone = (annotations: Readonly<Record<string, string>>): Machine => {
     const { node, claim } = machine('n', { initialized: false });
@@ -200,6 +213,23 @@ describe('a replacement that is no more', () => {
       return judged(clusterOf([marked('b', marks), gone({}), coming], parts)).kind;
     };
     expect([of(false, withRoom), of(true, withRoom), of(false)]).toEqual(['wait', 'remove', 'short']);
+  });
+
+  test('that failed by itself fails the set at once, and what boots beside it has not failed', () => {
+    const marks = { replacedBy: 'claim-n,claim-r' };
+    const coming = machine('r', { cpu: 2, initialized: false, conditions: [] });
+    const broken = gone({ 'nodewright.dev/given-up': 'NodeBootFailed' });
+    expect(judged(clusterOf([marked('b', marks), broken, coming]))).toMatchObject({
+      kind: 'take-back',
+      why: 'a replacement has failed',
+      failed: 1,
+    });
+    // What Azure has no capacity for has failed, though it is still there.
+    const unavailable = { ...marks, unavailable: 'claim-r' };
+    expect(judged(clusterOf([marked('b', unavailable), broken, coming]))).toMatchObject({
+      why: 'a replacement has failed',
+      failed: 2,
+    });
   });
 
   test('fails no other that boots in its time, though it is too late to buy anew', () => {
