@@ -90,7 +90,8 @@ async function endNotice(ports: Ports, claim: NodeClaim): Promise<void> {
 
 /**
  * Both are read again, the claim last: what is on it by now decides. A node that has changed meanwhile is the next
- * sweep's. A word that comes during the write finds the node closed, writes nothing on it, and is found here.
+ * sweep's. A word that comes during the write finds the node closed, writes nothing on it, and is found here; where
+ * closing it again fails, it is closed when its claim is deleted, two minutes later at most.
  */
 async function reopen(ports: Ports, seen: NodeClaim): Promise<void> {
   const { name } = seen.metadata;

@@ -527,8 +527,7 @@ export class Laws {
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name } = other.metadata;
       if (name === claim.metadata.name || this.#isGivenUp(other) || removed.has(name)) continue;
-      if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
-      if (this.#isStalled(other)) continue;
+      if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isUseless(other)) continue;
       if (this.#dedicationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       const instead = [...this.#stepInto(claim, other), ...this.#inPlaceOf(other)];
@@ -665,12 +664,16 @@ export class Laws {
     return order !== undefined && cpu(node?.status?.['allocatable'] ?? {}) < cpu(allocatableOf(order.instanceType));
   }
 
+  /** Is it nothing that anybody may count on? */
+  #isUseless(claim: Stored): boolean {
+    return this.#isBroken(claim) || this.#isLost(claim) || this.#isStalled(claim);
+  }
+
   /** Should it have been in use long ago? Pods of nodes that must go get another. */
-  #isStalled({ metadata, status }: Stored): boolean {
-    const isInUse = conditionStatus(status, 'Initialized') === 'True';
-    const bornMs = Date.parse(metadata.creationTimestamp ?? '');
+  #isStalled(claim: Stored): boolean {
+    const bornMs = Date.parse(claim.metadata.creationTimestamp ?? '');
     // Clocks are apart.
-    return !isInUse && this.#parts.timeline.now() >= bornMs + STARTED_MS - 60_000;
+    return !isInUse(claim) && this.#parts.timeline.now() >= bornMs + STARTED_MS - 60_000;
   }
 
   /** Is the claim's node in use, and not ready any more, or not known to be again? Nobody counts on it until it is. */

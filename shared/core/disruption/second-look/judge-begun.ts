@@ -171,28 +171,39 @@ interface Come {
   readonly isStarting: boolean;
 }
 
-function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict | Come {
-  const claims = new Map(input.provisioning.cluster.nodeClaims.map((claim) => [claim.metadata.name, claim]));
-  const own = one.replacements.map((name) => claims.get(name));
-  const there = own.flatMap((claim) => (claim?.metadata.deletionTimestamp === undefined ? (claim ?? []) : []));
-  const gone = own.length - there.length;
-  const booting = there.filter((claim) => !says(claim, 'Initialized'));
-  const starting = booting.length;
-  const isOver = now >= one.sinceMs + REPLACED_MS;
-  // What is still booting in its time has not failed, but what Azure has no capacity for.
-  const refused = booting.filter(({ metadata }) => one.unavailable.includes(metadata.name)).length;
-  const failed = gone + (isOver ? starting : refused);
+function judgeReplacements(one: Begun, look: SecondLook): BegunVerdict | Come {
+  const isOver = look.now >= one.sinceMs + REPLACED_MS;
+  const { gone, starting, failed, isLost } = replacementsNow(one, look, isOver);
   // What Azure has refused or taken, or somebody deleted, can be had again; a machine that would not join fails again.
-  const isLost = gone > 0 && gone === lostOf(one, input.provisioning.cluster).length;
-  const mayBuy = (gone === 0 || isLost) && now < one.sinceMs + BOUGHT_MS;
+  const mayBuy = (gone === 0 || isLost) && look.now < one.sinceMs + BOUGHT_MS;
   const come: Come = { kind: 'come', failed, mayBuy, isStarting: isLost && starting > 0 && !isOver };
   if (isLost && (mayBuy || come.isStarting)) return come;
   // Where some have come, those nodes stay whose pods were to go to the others.
-  const isWhole = !isDivisible(one) || gone + starting === own.length;
+  const isWhole = !isDivisible(one) || gone + starting === one.replacements.length;
   if (gone > 0 && isWhole) return { kind: 'take-back', why: whyFailed(one, failed), failed };
   if (gone + starting === 0) return come;
   if (!isOver) return starting > 0 ? AWAITED : come;
   return isWhole ? { kind: 'take-back', why: 'its replacement was not ready within 10 minutes', failed } : come;
+}
+
+/**
+ * How many replacements are no more, how many are not in use yet, and how many have failed: what still boots in its
+ * time has not, but what Azure has no capacity for, and is about to go. `isOver`: their time. `isLost`: some are no
+ * more, and none of those by its own fault.
+ */
+function replacementsNow(one: Begun, { input }: SecondLook, isOver: boolean) {
+  const { replacements, unavailable } = one;
+  const { cluster } = input.provisioning;
+  const claims = new Map(cluster.nodeClaims.map((claim) => [claim.metadata.name, claim]));
+  const there = replacements.flatMap((name) => {
+    const claim = claims.get(name);
+    return claim === undefined || claim.metadata.deletionTimestamp !== undefined ? [] : claim;
+  });
+  const starting = there.filter((claim) => !says(claim, 'Initialized'));
+  const gone = replacements.length - there.length;
+  const over = starting.filter(({ metadata }) => isOver || unavailable.includes(metadata.name));
+  const isLost = gone > 0 && gone === lostOf(one, cluster).length;
+  return { gone, starting: starting.length, failed: gone + over.length, isLost };
 }
 
 /** Some are on their way. */

@@ -109,7 +109,7 @@ describe('a sweep', () => {
 
   test('waits for a word about a closed node beside all else, and ends once the node is open', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { ports, server, addClaim, addNode } = waiting(({ cluster: _, ...own }) => ({
+    const { ports, server, addClaim, addNode } = waiting((own) => ({
       // A turn of the loop later than all that the sweep does after it.
       sleep: () => promise.then(() => new Promise((done) => setTimeout(done, 20))),
       planner: (input, now) => {
