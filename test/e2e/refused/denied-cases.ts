@@ -66,8 +66,8 @@ export function deniedCases(mode: Mode, assets: string): void {
 
     const running = (app: string, { pods }: State): number =>
       pods.filter((pod) => isRunning(pod) && pod.metadata.name.startsWith(`${app}-`)).length;
-    const runs = (app: string, count: number): Promise<State> =>
-      world.until(`${count} pods of ${app} run`, (state) => running(app, state) === count);
+    const runs = (app: string, count: number, withinMs?: number): Promise<State> =>
+      world.until(`${count} pods of ${app} run`, (state) => running(app, state) === count, withinMs);
     const inPool = (pool: string): object => ({ pod: { nodeSelector: { [POOL]: pool } } });
 
     /** Two nodes of a pool, each with a pod of `app`; the name of the claim of the first and of the second. */
@@ -116,7 +116,8 @@ export function deniedCases(mode: Mode, assets: string): void {
       await world.apply(deployment('later', 1, inPool('general')));
       await runs('later', 1);
       for (const lift of lifts.splice(0)) await lift();
-      await runs('wanting', 1);
+      // It is tried again after two minutes, and then a machine boots.
+      await runs('wanting', 1, 200_000);
       await world.until('the pool says nothing of it any more', async () => {
         const pool = await world.api.get<{ readonly status: object }>(`${POOLS}/denied`);
         return !JSON.stringify(pool.status).includes('WriteDenied');
