@@ -110,7 +110,6 @@ export function withoutHeldUp(
 export function matesOf(decision: Decision | null, claim: string, snapshot: Present): ReadonlyArray<PlannedPod> {
   const places = placesOf(decision, claim, snapshot);
   if (places.size === 0) return [];
-  const { shapes } = snapshot;
   const elsewhere = plannedElsewhere(decision, claim);
   const waiting = snapshot.pods.filter(({ nodeName, deleting }) => nodeName === null && !deleting);
   const planned = new Set(plannedIn(decision));
@@ -121,7 +120,7 @@ export function matesOf(decision: Decision | null, claim: string, snapshot: Pres
     // Its own come first, as among its heirs.
     const theirs = successors.slice(place.own, place.own + place.theirs);
     const mates = [...alike.filter(({ uid }) => elsewhere.has(uid)), ...theirs].slice(0, Math.max(0, place.free));
-    return mates.map((pod) => ({ name: podName({ shapes }, pod), uid: pod.uid }));
+    return mates.map((pod) => ({ name: podName(snapshot, pod), uid: pod.uid }));
   });
 }
 
@@ -147,8 +146,9 @@ function placesOf(decision: Decision | null, claim: string, snapshot: Present): 
   if (places.size === 0) return places;
   const isOwn = new Set(own.map(({ uid }) => uid));
   // Where that other node is no more there is nobody's place.
-  const claims = snapshot.nodeClaims.map(({ metadata }) => metadata.name);
-  const isThere = new Set(claims.flatMap((name) => plannedOn(decision, name)));
+  const living = new Set(snapshot.nodeClaims.map(({ metadata }) => metadata.name));
+  const made = (decision?.claimNames ?? []).filter((name) => living.has(name));
+  const isThere = new Set(made.flatMap((name) => plannedOn(decision, name)));
   for (const mover of decision?.movers ?? []) {
     const place = places.get(kindOfMover(mover));
     if (place === undefined || isStaying(mover)) continue;
