@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import { annotation } from '../../../shared/contract/names.ts';
 import type { Refusal } from '../../../shared/adapters/azure/catalog/refusals.ts';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { provision } from '../../../shared/app/provision/provision.ts';
@@ -278,7 +279,7 @@ export class Simulation {
   /** Until when pods may stay that nothing evicts: with their node goes what kept the next one of its pool. */
   #draining(): ReadonlyArray<{ readonly untilMs: number }> {
     return this.server.list('nodeclaims').flatMap(({ metadata }) => {
-      const deadline = metadata.annotations?.['karpenter.sh/nodeclaim-termination-timestamp'];
+      const deadline = metadata.annotations?.[annotation.terminationTimestamp];
       return metadata.deletionTimestamp === undefined || deadline === undefined
         ? []
         : { untilMs: Date.parse(deadline) };
