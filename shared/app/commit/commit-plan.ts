@@ -9,7 +9,7 @@ import { crowdsFor } from '../gather/crowds.ts';
 import { claimName } from '../facts/derived-name.ts';
 import { execute, newestOf } from '../execute/execute.ts';
 import type { Gathered } from '../gather/gather.ts';
-import { moversAmong } from '../gather/heirs.ts';
+import { moversAmong } from '../gather/movers/heirs.ts';
 import { withNotices } from '../facts/replacing.ts';
 import { knownDecision } from '../gather/known-decision.ts';
 import type { Ports } from '../ports/ports.ts';

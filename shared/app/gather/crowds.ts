@@ -4,7 +4,7 @@ import { conditionIn } from '../../core/disruption/candidates/claim-conditions.t
 import { WAITED_FOR } from '../../core/disruption/plan/disruption-plan.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Crowd, Decision } from '../../ports/store.ts';
-import { shapeDigest } from './heirs.ts';
+import { shapeDigest } from './movers/planned.ts';
 
 /**
  * Hosts that go are waited for by pods that spread over them for so long: as their claims have been deleted, or what

@@ -5,7 +5,7 @@ import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { conditionOf } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { SETTLING_MS } from '../gather/gather.ts';
-import { plannedIn } from '../gather/heirs.ts';
+import { plannedIn } from '../gather/movers/planned.ts';
 import { decisionOf, nominateNoMore, type PlannedPod } from '../gather/planned-pods.ts';
 import { eachAlone } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';

@@ -13,7 +13,10 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { heirsOf, matesOf, moversOf, plannedIn, withoutHeldUp } from '../../gather/heirs.ts';
+import { arrivalsOf } from '../../gather/movers/arrivals.ts';
+import { heirsOf, withoutHeldUp } from '../../gather/movers/heirs.ts';
+import { matesOf } from '../../gather/movers/mates.ts';
+import { moversOf, plannedIn } from '../../gather/movers/planned.ts';
 import { lastPodEvent } from '../judge/consolidatable.ts';
 import { decisionOf, letIn, letMissingIn, nominate, nominateNoMore, dedicationOf } from '../../gather/planned-pods.ts';
 
@@ -142,7 +145,9 @@ async function awaitMovers(
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });
   if (waiting.length + heirs.awaited === 0) return null;
-  await letIn(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
+  const mates = matesOf(decision, value, snapshot);
+  const arrivals = arrivalsOf({ claim: value, node, decision, heirs, mates }, snapshot);
+  await letIn(ports, claim, node.metadata.name, { value, pods: [...mates, ...arrivals] });
   const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
 }

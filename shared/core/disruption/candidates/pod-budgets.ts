@@ -14,7 +14,10 @@ const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
  * Karpenter's rule: one disruption allowed is enough for any number of pods of the budget, which go one after another;
  * two budgets over one pod make the eviction API refuse it. A budget whose status says nothing allows none.
  */
-export function podBudgetCheck({ shapes, podDisruptionBudgets }: Cluster): PodBudgetCheck {
+export function podBudgetCheck({
+  shapes,
+  podDisruptionBudgets,
+}: Pick<Cluster, 'shapes' | 'podDisruptionBudgets'>): PodBudgetCheck {
   const budgets = podDisruptionBudgets.map((budget) => ({ budget, selector: compileSelector(budget.spec?.selector) }));
   const covering = new Map<number, ReadonlyArray<PodDisruptionBudget>>();
   const coveringOf = (index: number, { namespace, labels }: PodShape): ReadonlyArray<PodDisruptionBudget> => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { matesOf, shapeDigest } from '../../../../shared/app/gather/heirs.ts';
-import type { Decision } from '../../../../shared/ports/store.ts';
+import { matesOf } from '../../../../../shared/app/gather/movers/mates.ts';
+import { shapeDigest } from '../../../../../shared/app/gather/movers/planned.ts';
+import type { Decision } from '../../../../../shared/ports/store.ts';
 
 type Present = Parameters<typeof matesOf>[2];
 type Pod = Present['pods'][number];

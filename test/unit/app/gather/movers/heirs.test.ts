@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
-import { follow } from '../../../../shared/app/follow/follow.ts';
-import { withoutHeldUp } from '../../../../shared/app/gather/heirs.ts';
-import { provision } from '../../../../shared/app/provision/provision.ts';
-import type { Fields } from '../../../simulation/world/api-server.ts';
-import { consolidated, emptied } from '../../../kit/app/consolidated.ts';
-import { namesIn, since, START } from '../../../kit/app/small-cluster.ts';
+import { disrupt } from '../../../../../shared/app/disrupt/disrupt.ts';
+import { follow } from '../../../../../shared/app/follow/follow.ts';
+import { withoutHeldUp } from '../../../../../shared/app/gather/movers/heirs.ts';
+import { provision } from '../../../../../shared/app/provision/provision.ts';
+import type { Fields } from '../../../../simulation/world/api-server.ts';
+import { consolidated, emptied } from '../../../../kit/app/consolidated.ts';
+import { namesIn, since, START } from '../../../../kit/app/small-cluster.ts';
 
 const MINUTE = 60_000;
 const owned = (uid: string, labels: Fields = { app: uid }): Fields => ({
@@ -120,6 +120,21 @@ describe('a node that is to take the pods of one that goes', () => {
     await follow({ ...ports, log: (event) => void lines.push(event) }, { kind: 'NodeClaim', name: claim });
     // It became so once.
     expect(lines).not.toContain('nodeclaim-initialized');
+  });
+
+  test('lets in who waits beside those that a budget of pods holds where they are, as it may for this one', async () => {
+    const { server, look, addWaiting, isLetIn } = await moving();
+    addWaiting('c', owned('shop'));
+    addWaiting('d', owned('other'));
+    await look();
+    expect(isLetIn('c')).toBe(false);
+    server.create('poddisruptionbudgets', {
+      metadata: { name: 'shop', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'shop' } } },
+      status: { disruptionsAllowed: 0 },
+    });
+    await look();
+    expect([isLetIn('c'), isLetIn('d')]).toEqual([true, false]);
   });
 
   test('lets the other go, whose pods have their place on it', async () => {
