@@ -88,11 +88,14 @@ export function toldToRemoved(sets: ReadonlyArray<RemovalSet>): Spread | null {
   );
 }
 
-/** From the last replacement's readiness to the removal's beginning, seconds; of sets with replacements that went. */
+/**
+ * From the last replacement's readiness to the removal's beginning, seconds; of sets with replacements that went, and
+ * that no PodDisruptionBudget held.
+ */
 export function readyToRemoved(sets: ReadonlyArray<RemovalSet>): Spread | null {
   return spreadOf(
-    sets.flatMap(({ replacements, readyMs, removedMs }) =>
-      replacements > 0 && readyMs !== null && removedMs !== null && removedMs >= readyMs
+    sets.flatMap(({ replacements, readyMs, removedMs, isHeldByPods }) =>
+      replacements > 0 && !isHeldByPods && readyMs !== null && removedMs !== null && removedMs >= readyMs
         ? [(removedMs - readyMs) / 1_000]
         : [],
     ),

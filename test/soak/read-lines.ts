@@ -15,8 +15,10 @@ export interface RemovalSet {
   readonly nodes: number;
   readonly replacements: number;
   readonly toldMs: number;
-  /** When the last replacement was ready; null: there was none, or not yet. */
+  /** When the last replacement was ready, those that were bought later among them; null: there was none, or not yet. */
   readonly readyMs: number | null;
+  /** Did a look after that wait for a PodDisruptionBudget? */
+  readonly isHeldByPods: boolean;
   /** When the last of its nodes began to go; null: none did. */
   readonly removedMs: number | null;
   readonly isTakenBack: boolean;
@@ -63,17 +65,33 @@ export function removalSets(told: ReadonlyArray<Told>): ReadonlyArray<RemovalSet
     .map((one) => {
       const decision = textFact(one, 'decision');
       const replacements = namesIn(one, 'replacements');
+      const later = told.filter(
+        ({ event, facts }) => event === 'disruption-topped-up' && facts['removal'] === decision,
+      );
+      const all = [...replacements, ...later.flatMap((more) => namesIn(more, 'replacements'))];
+      const readyMs = latest('nodeclaim-initialized', 'claim', all);
+      const removedMs = latest('disrupted', 'removal', [decision]);
       return {
         decision,
         reason: textFact(one, 'reason'),
         nodes: namesIn(one, 'nodes').length,
         replacements: replacements.length,
         toldMs: one.atMs,
-        readyMs: latest('nodeclaim-initialized', 'claim', replacements),
-        removedMs: latest('disrupted', 'removal', [decision]),
+        readyMs,
+        isHeldByPods: readyMs !== null && looksOf(told, readyMs, removedMs ?? Infinity).some(isHeldByPods),
+        removedMs,
         isTakenBack: latest('disruption-taken-back', 'removal', [decision]) !== null,
       };
     });
+}
+
+/** Looks of disruption between two moments. */
+function looksOf(told: ReadonlyArray<Told>, fromMs: number, toMs: number): ReadonlyArray<Told> {
+  return told.filter(({ event, atMs }) => event === 'disruption-looked' && atMs >= fromMs && atMs <= toMs);
+}
+
+function isHeldByPods(look: Told): boolean {
+  return textFact(look, 'why').includes('PodDisruptionBudget');
 }
 
 function namesIn(one: Told, field: string): ReadonlyArray<string> {

@@ -43,6 +43,8 @@ export interface Report {
   readonly removals: {
     readonly sets: ReadonlyArray<SetFigures>;
     readonly readyToRemoved: Spread | null;
+    /** Sets that went and that a PodDisruptionBudget held when their replacements were ready: not among these. */
+    readonly heldByPods: number;
     readonly toldToRemoved: Spread | null;
     /** Each node of which marks came off, with why, as sentences. */
     readonly takenBack: ReadonlyArray<string>;
@@ -109,7 +111,10 @@ function rowsOf(report: Report): ReadonlyArray<readonly [name: string, text: str
     ['cost at rest', renderCost(atRest)],
     ['removal sets', removals.sets.map(renderSet).join(', ') || 'none'],
     ['taken back', removals.takenBack.join(' · ') || 'none'],
-    ['ready to removed', renderSpread(removals.readyToRemoved)],
+    [
+      'ready to removed',
+      `${renderSpread(removals.readyToRemoved)}, ${removals.heldByPods} more held by a PodDisruptionBudget`,
+    ],
     ['marked to removed', `${renderSpread(removals.toldToRemoved)}, where nothing comes in their place`],
     ['nodes kept', `${kept.toFixed(1)} % of ${nodes.minutes.toFixed(0)} node-minutes`],
     ['kept longest', nodes.longestKept.join(' · ') || 'none'],

@@ -87,6 +87,7 @@ function toReport(options: SoakOptions, outcome: Outcome): Report {
     removals: {
       sets: setFigures(sets),
       readyToRemoved: readyToRemoved(sets),
+      heldByPods: sets.filter(({ isHeldByPods, removedMs }) => isHeldByPods && removedMs !== null).length,
       toldToRemoved: toldToRemoved(sets),
       takenBack: takenBackIn(told),
     },

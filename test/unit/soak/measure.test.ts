@@ -62,14 +62,16 @@ test('sets are counted by reason; those that went tell how long that took, from 
     removedMs: null,
     isTakenBack: false,
     replacements: 0,
+    isHeldByPods: false,
   };
   const sets = [
     { ...set, reason: 'Empty', removedMs: 5_000 },
     { ...set, reason: 'Drifted', replacements: 1, readyMs: 10_000, removedMs: 12_000 },
+    { ...set, reason: 'Drifted', replacements: 1, readyMs: 10_000, removedMs: 90_000, isHeldByPods: true },
     { ...set, reason: 'Drifted', replacements: 1, readyMs: 10_000, isTakenBack: true },
   ];
   expect(setFigures(sets)).toEqual([
-    { reason: 'Drifted', told: 2, takenBack: 1 },
+    { reason: 'Drifted', told: 3, takenBack: 1 },
     { reason: 'Empty', told: 1, takenBack: 0 },
   ]);
   expect(readyToRemoved(sets)).toMatchObject({ count: 1, most: 2 });

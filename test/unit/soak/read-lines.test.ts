@@ -20,6 +20,10 @@ test('a removal set ends in its removal, after its last replacement was ready, o
     line(20, { event: 'nodeclaim-initialized', claim: 'x' }),
     line(25, { event: 'nodeclaim-initialized', claim: 'y' }),
     line(26, { event: 'nodeclaim-initialized', claim: 'other' }),
+    line(26, { event: 'disruption-topped-up', removal: 'd1', replacements: 'z' }),
+    line(27, { event: 'disruption-looked', outcome: 'waiting', why: 'PodDisruptionBudget p does not allow it' }),
+    line(28, { event: 'nodeclaim-initialized', claim: 'z' }),
+    line(29, { event: 'disruption-looked', outcome: 'waiting', why: 'replacements' }),
     line(30, { event: 'disrupted', claim: 'a', removal: 'd1' }),
     line(31, { event: 'disrupted', claim: 'b', removal: 'd1' }),
     line(32, { event: 'disruption-taken-back', claim: 'c', removal: 'd2', why: 'pods came' }),
@@ -31,7 +35,8 @@ test('a removal set ends in its removal, after its last replacement was ready, o
       nodes: 2,
       replacements: 2,
       toldMs: 10_000,
-      readyMs: 25_000,
+      readyMs: 28_000,
+      isHeldByPods: false,
       removedMs: 31_000,
       isTakenBack: false,
     },
@@ -42,10 +47,24 @@ test('a removal set ends in its removal, after its last replacement was ready, o
       replacements: 0,
       toldMs: 11_000,
       readyMs: null,
+      isHeldByPods: false,
       removedMs: null,
       isTakenBack: true,
     },
   ]);
+});
+
+test('a set is held by pods where a look at it waited for a PodDisruptionBudget when all its replacements were ready', () => {
+  const begun = line(1, { event: 'disruption-begun', decision: 'd', reason: 'Drifted', nodes: 'a', replacements: 'x' });
+  const ready = line(5, { event: 'nodeclaim-initialized', claim: 'x' });
+  const held = (atS: number) =>
+    line(atS, { event: 'disruption-looked', why: 'PodDisruptionBudget p does not allow it' });
+  const gone = line(20, { event: 'disrupted', claim: 'a', removal: 'd' });
+  const isHeld = (...lines: ReadonlyArray<string>) => removalSets(readTold(lines)).map((one) => one.isHeldByPods);
+  expect(isHeld(begun, ready, held(10), gone)).toEqual([true]);
+  expect(isHeld(begun, ready, held(10))).toEqual([true]);
+  expect(isHeld(begun, held(2), ready, gone, held(21))).toEqual([false]);
+  expect(isHeld(begun, held(10))).toEqual([false]);
 });
 
 test('a refused plan, a message that was given up and a claim that our own API rules refuse are confessions', () => {

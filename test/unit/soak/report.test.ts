@@ -22,6 +22,7 @@ const report: Report = {
   removals: {
     sets: [{ reason: 'Empty', told: 4, takenBack: 1 }],
     readyToRemoved: spread,
+    heldByPods: 2,
     toldToRemoved: { ...spread, most: 7.04 },
     takenBack: ['9.0 s c (d2): pods came'],
   },
