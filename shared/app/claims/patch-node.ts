@@ -1,3 +1,5 @@
+import { taint } from '../../contract/names.ts';
+import { otherTaints } from '../../kubernetes/disrupted-taint.ts';
 import type { Node } from '../../kubernetes/manifest.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -21,4 +23,12 @@ export async function patchNode(ports: Ports, read: Node, change: (node: Node) =
     node = fresh;
   }
   throw new RetryableError(`writing ${key.name}: it changed ${ATTEMPTS_MAX} times meanwhile`, { retryAfterMs: 200 });
+}
+
+/** Keeps new pods off a node that is to go, by Karpenter's taint. Answers and throws as `patchNode` does. */
+export function closeNode(ports: Ports, read: Node): Promise<Node | null> {
+  return patchNode(ports, read, (node) => ({
+    metadata: { resourceVersion: node.metadata.resourceVersion },
+    spec: { taints: [...otherTaints(node), taint.disrupted] },
+  }));
 }

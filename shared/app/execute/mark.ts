@@ -1,10 +1,10 @@
 import { isDisrupted, otherTaints } from '../../kubernetes/disrupted-taint.ts';
-import { annotation, taint } from '../../contract/names.ts';
+import { annotation } from '../../contract/names.ts';
 import { RefusedError, type RetryableError, type TerminalError } from '../../ports/errors.ts';
 import type { Decision, Removal } from '../../ports/store.ts';
 import { WRITE_DENIED, failingBy } from '../tell/denied-condition.ts';
 import { eventAbout, written, writeStatus } from '../claims/node-claim.ts';
-import { patchNode } from '../claims/patch-node.ts';
+import { closeNode, patchNode } from '../claims/patch-node.ts';
 import { despiteRivals } from './despite-rivals.ts';
 import { publish } from '../tell/events.ts';
 import { isInterrupted } from '../facts/interrupted.ts';
@@ -134,10 +134,7 @@ async function mark(
   const message = `${reason}, by decision ${decision.name}`;
   const condition = { type: 'DisruptionReason', status: 'True', reason, message } as const;
   const marked = await writeStatus(ports, annotated, { conditions: [condition], clear: [WRITE_DENIED] });
-  await patchNode(ports, node, (fresh) => ({
-    metadata: { resourceVersion: fresh.metadata.resourceVersion },
-    spec: { taints: [...otherTaints(fresh), taint.disrupted] },
-  }));
+  await closeNode(ports, node);
   return marked.metadata.resourceVersion ?? null;
 }
 

@@ -1,6 +1,6 @@
-import { otherTaints, isDisrupted } from '../../kubernetes/disrupted-taint.ts';
+import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
 import type { SignalHint } from '../../contract/messages/messages.ts';
-import { annotation, taint } from '../../contract/names.ts';
+import { annotation } from '../../contract/names.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { RefusedError, RetryableError } from '../../ports/errors.ts';
 import type { Refusal } from '../../ports/kubernetes.ts';
@@ -9,7 +9,7 @@ import type { About } from '../tell/denied-condition.ts';
 import { publish } from '../tell/events.ts';
 import { countEvictions } from '../follow/leave/count-evictions.ts';
 import { tellPods } from '../follow/leave/drain.ts';
-import { patchNode } from '../claims/patch-node.ts';
+import { closeNode } from '../claims/patch-node.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { eachAlone } from '../ports/in-parallel.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
@@ -112,7 +112,7 @@ interface Told {
 async function closeAndTell(ports: Ports, claim: NodeClaim, leave: Leave, denied: Array<Refusal>): Promise<Told> {
   const note = (refusal: Refusal): void => void denied.push(refusal);
   const [node, stamp] = await Promise.all([
-    orRefused(ports, claim, 'taint', () => closeNode(ports, claim), note),
+    orRefused(ports, claim, 'taint', () => closeOwnNode(ports, claim), note),
     orFailure(() => stampClaim(ports, claim, leave)),
   ]);
   const deadlineMs = stamp.kind === 'written' ? stamp.dueMs : leave.deadlineMs;
@@ -172,17 +172,12 @@ type Closed =
   /** Somebody else's machine has the name of the claim's node: it and its pods are left alone. */
   | { readonly kind: 'foreign' };
 
-async function closeNode(ports: Ports, claim: NodeClaim): Promise<Closed> {
+async function closeOwnNode(ports: Ports, claim: NodeClaim): Promise<Closed> {
   const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
   if (node === null) return { kind: 'none' };
   const [own, id] = [claim.status?.providerID, node.spec?.providerID];
   if (own !== undefined && id !== undefined && !isSameId(own, id)) return { kind: 'foreign' };
-  const closed = isDisrupted(node)
-    ? node
-    : await patchNode(ports, node, (fresh) => ({
-        metadata: { resourceVersion: fresh.metadata.resourceVersion },
-        spec: { taints: [...otherTaints(fresh), taint.disrupted] },
-      }));
+  const closed = isDisrupted(node) ? node : await closeNode(ports, node);
   return closed === null ? { kind: 'none' } : { kind: 'closed', atMs: ports.now() };
 }
 

@@ -1,13 +1,12 @@
 import { isDisrupted, otherTaints } from '../../kubernetes/disrupted-taint.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
-import { taint } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import { isAhead } from '../../core/quantity/told-time.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
 import { isMarked } from '../../core/disruption/second-look/begun.ts';
 import { written } from '../claims/node-claim.ts';
-import { patchNode } from '../claims/patch-node.ts';
+import { closeNode } from '../claims/patch-node.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { inParallel } from '../ports/in-parallel.ts';
 import { isInterrupted, noticedAtMs } from '../facts/interrupted.ts';
@@ -36,7 +35,7 @@ interface Found {
  * Deletes the claims on which a notice was written, and which whoever acted on it did not delete before it died: their
  * machines go. What cannot be done now is the next sweep's, and twice is as once.
  */
-export async function endNotices(ports: Ports, { claims }: Pick<Found, 'claims'>): Promise<void> {
+export async function endNotices(ports: Ports, claims: Found['claims']): Promise<void> {
   const noticed = claims.filter((claim) => isLiving(claim) && isInterrupted(claim));
   await inParallel(noticed, AT_ONCE, (claim) => orLater(ports, claim, () => endNotice(ports, claim)));
 }
@@ -104,10 +103,7 @@ async function reopen(ports: Ports, seen: NodeClaim): Promise<void> {
   const opened = written(outcome, node.metadata.name);
   ports.log('left-halfway', { claim: name, done: 'opened', why: 'its node was closed, and nothing says why' });
   if (!(await isClosedByNow(ports, name))) return;
-  await patchNode(ports, opened, (fresh) => ({
-    metadata: { resourceVersion: fresh.metadata.resourceVersion },
-    spec: { taints: [...otherTaints(fresh), taint.disrupted] },
-  }));
+  await closeNode(ports, opened);
   ports.log('left-halfway', { claim: name, done: 'closed', why: 'a word on it has come meanwhile' });
 }
 

@@ -53,7 +53,7 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const snapshot = await attempt('snapshot', () => readSnapshot(ports, true));
   const isKnown = inventory !== null && claims !== null;
   const orphansDeleted = isKnown ? await attempt('orphans', () => deleteOrphans(ports, inventory, claims)) : null;
-  if (claims !== null) await attempt('left-halfway', () => endNotices(ports, { claims }));
+  if (claims !== null) await attempt('left-halfway', () => endNotices(ports, claims));
   // It may wait for a word, and nothing else waits for it.
   const opened = claims === null ? null : attempt('left-halfway', () => openWordless(ports, { claims, snapshot }));
   const hinted = await attempt('hints', () => hintStalled(ports, { claims: claims ?? [], inventory, snapshot }));

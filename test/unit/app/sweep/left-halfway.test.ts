@@ -46,7 +46,7 @@ function halfway(given: Given = {}) {
     end: async (afterMs = 0, seen?: { readonly claims: ReadonlyArray<NodeClaim> }) => {
       cluster.clock.advance(START + afterMs - cluster.clock.now());
       const found = { ...(await read()), ...seen };
-      await endNotices(ports, found);
+      await endNotices(ports, found.claims);
       await openWordless(ports, found);
     },
     taints: () => cluster.server.get('nodes', 'aks-c')?.spec?.['taints'] as ReadonlyArray<Fields>,
