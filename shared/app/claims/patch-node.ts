@@ -25,7 +25,7 @@ export async function patchNode(ports: Ports, read: Node, change: (node: Node) =
   throw new RetryableError(`writing ${key.name}: it changed ${ATTEMPTS_MAX} times meanwhile`, { retryAfterMs: 200 });
 }
 
-/** Keeps new pods off a node that is to go, by Karpenter's taint. Answers and throws as `patchNode` does. */
+/** Keeps new pods off a node by Karpenter's taint, before it is removed. Returns and throws what `patchNode` does. */
 export function closeNode(ports: Ports, read: Node): Promise<Node | null> {
   return patchNode(ports, read, (node) => ({
     metadata: { resourceVersion: node.metadata.resourceVersion },

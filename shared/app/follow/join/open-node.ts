@@ -13,8 +13,7 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { arrivalsOf } from '../../gather/movers/arrivals.ts';
-import { heirsOf, withoutHeldUp } from '../../gather/movers/heirs.ts';
+import { heirsOf, withoutBudgeted, withoutHeldUp } from '../../gather/movers/heirs.ts';
 import { matesOf } from '../../gather/movers/mates.ts';
 import { moversOf, plannedIn } from '../../gather/movers/planned.ts';
 import { lastPodEvent } from '../judge/consolidatable.ts';
@@ -38,6 +37,12 @@ const MOVING_MS = 3 * 60_000;
  * a budget of pods, and nobody knows for how long.
  */
 const HELD_UP_MS = 60_000;
+
+/**
+ * ... and while a budget of pods holds one of all that leave together. It may wait for others that would come to this
+ * very node: a spread may keep them from where they are planned until those have left.
+ */
+const BUDGETED_MS = 15_000;
 
 /** ... and with a startup taint on it, under which they cannot come: a driver's installation takes minutes. */
 const STARTING_MS = 10 * 60_000;
@@ -139,15 +144,14 @@ async function awaitMovers(
   const snapshot = all.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
   const cameMs = Math.max(sinceMs, lastPodEvent(claim, podEventMs, ports.now()) ?? 0);
-  const isPatient = decision?.crowds !== undefined || ports.now() < cameMs + HELD_UP_MS;
-  const movers = isPatient ? all : withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS);
+  const hasPassed = (ms: number): boolean => decision?.crowds === undefined && ports.now() >= ms;
+  const coming = hasPassed(cameMs + HELD_UP_MS) ? withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS) : all;
+  const movers = hasPassed(sinceMs + BUDGETED_MS) ? withoutBudgeted(coming, snapshot) : coming;
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });
   if (waiting.length + heirs.awaited === 0) return null;
-  const mates = matesOf(decision, value, snapshot);
-  const arrivals = arrivalsOf({ claim: value, node, decision, heirs, mates }, snapshot);
-  await letIn(ports, claim, node.metadata.name, { value, pods: [...mates, ...arrivals] });
+  await letIn(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
   const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
 }

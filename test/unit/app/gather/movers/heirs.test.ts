@@ -122,26 +122,43 @@ describe('a node that is to take the pods of one that goes', () => {
     expect(lines).not.toContain('nodeclaim-initialized');
   });
 
-  test('lets in who waits beside those that a budget of pods holds where they are, as it may for this one', async () => {
-    const { server, look, addWaiting, isLetIn } = await moving();
-    addWaiting('c', owned('shop'));
-    addWaiting('d', owned('other'));
-    await look();
-    expect(isLetIn('c')).toBe(false);
-    server.create('poddisruptionbudgets', {
-      metadata: { name: 'shop', namespace: 'default' },
-      spec: { selector: { matchLabels: { app: 'shop' } } },
-      status: { disruptionsAllowed: 0 },
-    });
-    await look();
-    expect([isLetIn('c'), isLetIn('d')]).toEqual([true, false]);
-  });
-
   test('lets the other go, whose pods have their place on it', async () => {
     const { ports, clock, stateOf } = await moving();
     clock.advance(6_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
     expect(stateOf('large')).toBe('leaving');
+  });
+
+  test('is open to all after 15 s where a budget of pods lets one of them not leave, as it may wait for others', async () => {
+    const { server, look, isKept, clock } = await moving();
+    const budget = (disruptionsAllowed: number) => ({ status: { disruptionsAllowed } });
+    server.create('poddisruptionbudgets', {
+      metadata: { name: 'shop', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'shop' } } },
+      ...budget(0),
+    });
+    clock.advance(15_000 - 1);
+    await look();
+    expect(isKept()).toBe(true);
+    server.patch('poddisruptionbudgets', 'default/shop', budget(1), 'status');
+    clock.advance(1);
+    await look();
+    expect(isKept()).toBe(true);
+    server.patch('poddisruptionbudgets', 'default/shop', budget(0), 'status');
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('stays kept where the pods leave in turn, as each may come only when another has gone', async () => {
+    const { server, look, isKept, clock } = await movingHeldBack();
+    server.create('poddisruptionbudgets', {
+      metadata: { name: 'shop', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'shop' } } },
+      status: { disruptionsAllowed: 0 },
+    });
+    clock.advance(60_000);
+    await look();
+    expect(isKept()).toBe(true);
   });
 
   test('stays kept while they are where they were, and for three minutes at most', async () => {
