@@ -17,7 +17,15 @@ import { heirsOf, withoutBudgeted, withoutHeldUp } from '../../gather/movers/hei
 import { matesOf } from '../../gather/movers/mates.ts';
 import { moversOf, plannedIn } from '../../gather/movers/planned.ts';
 import { lastPodEvent } from '../judge/consolidatable.ts';
-import { decisionOf, letIn, letMissingIn, nominate, nominateNoMore, dedicationOf } from '../../gather/planned-pods.ts';
+import {
+  decisionOf,
+  enter,
+  letIn,
+  letMissingIn,
+  nominate,
+  nominateNoMore,
+  dedicationOf,
+} from '../../gather/planned-pods.ts';
 
 /**
  * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a
@@ -151,7 +159,8 @@ async function awaitMovers(
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });
   if (waiting.length + heirs.awaited === 0) return null;
-  await letIn(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
+  // They have places of their own: who may not be changed waits for that.
+  await enter(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
   const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
 }

@@ -5,7 +5,7 @@ import { withoutHeldUp } from '../../../../../shared/app/gather/movers/heirs.ts'
 import { provision } from '../../../../../shared/app/provision/provision.ts';
 import type { Fields } from '../../../../simulation/world/api-server.ts';
 import { consolidated, emptied } from '../../../../kit/app/consolidated.ts';
-import { namesIn, since, START } from '../../../../kit/app/small-cluster.ts';
+import { denying, namesIn, since, START } from '../../../../kit/app/small-cluster.ts';
 
 const MINUTE = 60_000;
 const owned = (uid: string, labels: Fields = { app: uid }): Fields => ({
@@ -432,6 +432,14 @@ describe('a pod that waits, of the same owner and shape, whose place is on anoth
     addWaiting('on-one-2', owned('shop'), '1500m');
     await look();
     expect([isLetIn('on-one-2'), claimOf('on-one')]).toEqual([true, claim]);
+  });
+
+  test('is not promised that node where it may not be changed: it has its own', async () => {
+    const { look, isLetIn, isKept, server, outside } = await besideAnother();
+    outside.deny = denying('PATCH', '/pods/c');
+    await look();
+    expect([isKept(), isLetIn('c')]).toEqual([true, false]);
+    expect(server.get('pods', 'default/c')).not.toHaveProperty('status.nominatedNodeName');
   });
 
   test('is not where all have left: their successors come', async () => {
