@@ -1,10 +1,11 @@
-import { annotation, taint } from '../../contract/names.ts';
+import { annotation } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
-import { dedicationIn } from '../../kubernetes/dedicated-taint.ts';
+import { isDedicated } from '../../kubernetes/dedicated-taint.ts';
 import { createdAtMs } from '../claims/node-claim.ts';
 import { conditionOf, isTrue } from '../facts/conditions.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
+import { isWaiting } from './dedications.ts';
 import { WRITE_DENIED } from '../tell/denied-condition.ts';
 
 /** Has it registered, and may not be written since? Its pods' tolerations can be. */
@@ -16,30 +17,27 @@ export function isShut({ status }: NodeClaim): boolean {
 const SHUT_MS = 3 * 60_000;
 
 /**
- * The nodes, by name, that are kept and may not be written, for which somebody has waited as long who may not pass, and
- * nobody who may: then they may not be written either, and have no place there. They are planned for as if there were
- * no such node.
+ * The nodes, by name, that are kept and may not be written, while somebody has waited as long: who has been let in does
+ * not fit or finds the node not ready, and who has not may not be written either. They have no place there, and are
+ * planned for as if there were no such node.
  */
-export function shutNodes(snapshot: Snapshot, nodes: ReadonlyMap<string, Node>, nowMs: number): ReadonlySet<string> {
+export function shutNodes(
+  { nodeClaims, pods }: Snapshot,
+  nodes: ReadonlyMap<string, Node>,
+  nowMs: number,
+): ReadonlySet<string> {
+  const waited = pods.some((pod) => isWaiting(pod) && nowMs >= pod.createdAtMs + SHUT_MS);
+  if (!waited) return new Set();
   const isOld = (claim: NodeClaim): boolean => {
     const denied = conditionOf(claim.status?.conditions, WRITE_DENIED);
     return isShut(claim) && nowMs >= Date.parse(denied?.lastTransitionTime ?? '') + SHUT_MS;
   };
-  const names = snapshot.nodeClaims.filter(isOld).map(nodeNameOf);
-  return new Set(names.filter((name) => isShutToAll(snapshot, dedicationIn(nodes.get(name) ?? null), nowMs)));
-}
-
-function isShutToAll({ pods, shapes }: Snapshot, value: string | null, nowMs: number): boolean {
-  if (value === null) return false;
-  const passing = new Set(
-    shapes.flatMap(({ spec }, index) => {
-      const passes = spec.tolerations?.some((one) => one.key === taint.dedicated.key && (one.value ?? value) === value);
-      return passes === true ? [index] : [];
-    }),
+  return new Set(
+    nodeClaims
+      .filter(isOld)
+      .map(nodeNameOf)
+      .filter((name) => isDedicated(nodes.get(name) ?? null)),
   );
-  const waiting = pods.filter(({ nodeName, deleting }) => nodeName === null && !deleting);
-  if (waiting.some(({ shape }) => passing.has(shape))) return false;
-  return waiting.some((pod) => nowMs >= pod.createdAtMs + SHUT_MS);
 }
 
 /** As long as a claim without a node is waited for, and two minutes in which it is given up. */

@@ -64,6 +64,9 @@ const REGISTERED_MS = 15 * 60_000 - 6_000;
 /** What is so old is in whatever a plan is made from: calls stall for half a minute, several in a row. */
 const SEEN_MS = 2 * 60_000;
 
+/** So long after a policy kept a node from being opened, its pods are planned again. */
+const SHUT_MS = 3 * 60_000;
+
 /** What is written where an audit has refused something. */
 const REFUSALS: ReadonlySet<string> = new Set(['plan-refused', 'disruption-plan-refused', 'removal-refused']);
 
@@ -666,7 +669,16 @@ export class Laws {
 
   /** Is it nothing that anybody may count on? */
   #isUseless(claim: Stored): boolean {
-    return this.#isBroken(claim) || this.#isLost(claim) || this.#isStalled(claim);
+    const isMarked = conditionStatus(claim.status, 'DisruptionReason') === 'True';
+    return isMarked || this.#isBroken(claim) || this.#isLost(claim) || this.#isStalled(claim) || this.#isShut(claim);
+  }
+
+  /** May its kept node not be opened, for so long that its pods are planned again? Clocks are apart. */
+  #isShut({ status }: Stored): boolean {
+    const conditions: ReadonlyArray<Fields> = status?.['conditions'] ?? [];
+    const denied = conditions.find(({ type }) => type === 'WriteDenied');
+    const sinceMs = Date.parse(String(denied?.['lastTransitionTime']));
+    return denied?.['status'] === 'True' && this.#parts.timeline.now() >= sinceMs + SHUT_MS - 60_000;
   }
 
   /** Should it have been in use long ago? Pods of nodes that must go get another. */

@@ -1,8 +1,8 @@
-import { annotation, label } from '../../../shared/contract/names.ts';
+import { annotation, label, taint } from '../../../shared/contract/names.ts';
 import { keptClaims } from '../trouble/wishes.ts';
 import type { Policies } from '../trouble/policies.ts';
 import { KUBERNETES_VERSION } from '../world/api-transport.ts';
-import { conditionStatus, keyOf, type ApiServer, type Stored } from '../world/api-server.ts';
+import { conditionStatus, keyOf, type ApiServer, type Fields, type Stored } from '../world/api-server.ts';
 import type { Azure } from '../world/azure.ts';
 import type { Queue, Queues } from '../world/queue.ts';
 import type { Releases } from './release.ts';
@@ -220,10 +220,15 @@ export class Rest {
     ]);
   }
 
-  /** Is the claim deleted, or only its Node, as nobody may delete the claim? */
+  /**
+   * Is the claim deleted, or only its Node, as nobody may delete the claim? Or is that closed, as nobody may open it
+   * again?
+   */
   #isGoing({ metadata }: Stored): boolean {
     const node = this.#parts.server.get('nodes', `aks-${metadata.name}`);
-    return metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined;
+    const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
+    const isClosed = taints.some(({ key }) => key === taint.disrupted.key);
+    return isClosed || [metadata, node?.metadata].some((one) => one?.deletionTimestamp !== undefined);
   }
 
   /**

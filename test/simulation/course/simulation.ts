@@ -438,8 +438,8 @@ export class Simulation {
     this.laws.acting(what);
     if (LISTS_NODES.test(what)) this.#listedMs = this.timeline.now();
     const result = effect();
-    // What is on condition of a version, and meets another, is not done.
-    if (statusOf(result) === CONFLICT) this.laws.broken.length = found;
+    // What is on condition of a version, and meets another, is not done, nor is what a policy denies.
+    if (NOT_DONE.has(statusOf(result))) this.laws.broken.length = found;
     const quiet = verb === 'GET' || verb === 'read' || path.endsWith('/events');
     if (!quiet) this.#note(`${by.name}: ${what}${statusOf(result)}`);
     return result;
@@ -662,7 +662,7 @@ export class Simulation {
   }
 }
 
-const CONFLICT = ' → 409';
+const NOT_DONE: ReadonlySet<string> = new Set([' → 403', ' → 409', ' → 422']);
 
 function statusOf(result: unknown): string {
   if (typeof result === 'string' || typeof result === 'boolean') return ` → ${result}`;

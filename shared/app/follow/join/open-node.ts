@@ -13,7 +13,8 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { heirsOf, withoutBudgeted, withoutHeldUp } from '../../gather/movers/heirs.ts';
+import { withoutBudgeted } from '../../gather/movers/budgeted.ts';
+import { heirsOf, withoutHeldUp } from '../../gather/movers/heirs.ts';
 import { matesOf } from '../../gather/movers/mates.ts';
 import { moversOf, plannedIn } from '../../gather/movers/planned.ts';
 import { lastPodEvent } from '../judge/consolidatable.ts';
@@ -47,8 +48,8 @@ const MOVING_MS = 3 * 60_000;
 const HELD_UP_MS = 60_000;
 
 /**
- * ... and while a budget of pods holds one of all that leave together. It may wait for others that would come to this
- * very node: a spread may keep them from where they are planned until those have left.
+ * ... and with replacements that are all in use, while a budget of pods holds the nodes to be removed. It may wait for
+ * pods that would come to this very node: a spread may keep them from where they are planned until others have left.
  */
 const BUDGETED_MS = 15_000;
 
@@ -137,7 +138,10 @@ function openToAll(ports: Ports, node: Node, isUsable: boolean): Promise<Node | 
   }));
 }
 
-/** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
+/**
+ * Lets in the successors of pods that have moved, and who may have the place of one that has not; null when nobody is
+ * waited for any more, or not for longer.
+ */
 async function awaitMovers(
   ports: Ports,
   claim: NodeClaim,
@@ -152,9 +156,10 @@ async function awaitMovers(
   const snapshot = all.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
   const cameMs = Math.max(sinceMs, lastPodEvent(claim, podEventMs, ports.now()) ?? 0);
-  const hasPassed = (ms: number): boolean => decision?.crowds === undefined && ports.now() >= ms;
-  const coming = hasPassed(cameMs + HELD_UP_MS) ? withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS) : all;
-  const movers = hasPassed(sinceMs + BUDGETED_MS) ? withoutBudgeted(coming, snapshot) : coming;
+  const isInTurn = decision?.crowds !== undefined;
+  const isPatient = isInTurn || ports.now() < cameMs + HELD_UP_MS;
+  const coming = isPatient ? all : withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS);
+  const movers = isInTurn ? coming : withoutBudgeted(coming, snapshot, ports.now() - BUDGETED_MS);
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });

@@ -1,6 +1,4 @@
 import type { Snapshot, SnapshotPod } from '../../../contract/snapshot/parse.ts';
-import { podBudgetCheck } from '../../../core/disruption/candidates/pod-budgets.ts';
-import { begunIn } from '../../../core/disruption/second-look/begun.ts';
 import { podName } from '../../../core/model/pod-name.ts';
 import { leavingNames } from '../../../core/present/leaving-names.ts';
 import type { Node } from '../../../kubernetes/manifest.ts';
@@ -84,23 +82,6 @@ export function withoutHeldUp(
   ]);
   const nodeOf = new Map(pods.map(({ uid, nodeName, deleting }) => [uid, deleting ? null : nodeName]));
   return movers.filter(({ uid }) => !draining.has(nodeOf.get(uid) ?? ''));
-}
-
-/**
- * Without those that are marked to go and do not go yet, as a budget of pods holds one of all that go together: nobody
- * knows for how long.
- */
-export function withoutBudgeted(
-  movers: ReadonlyArray<Mover>,
-  snapshot: Present & Pick<Snapshot, 'podDisruptionBudgets'>,
-): ReadonlyArray<Mover> {
-  const check = podBudgetCheck(snapshot);
-  const podsOn = Map.groupBy(snapshot.pods, ({ nodeName }) => nodeName);
-  const isHeld = (node: string): boolean => podsOn.get(node)?.some((pod) => check(pod)?.kind === 'pod-budget') === true;
-  const sets = begunIn(snapshot).map(({ candidates }) => candidates.map(({ node }) => node.metadata.name));
-  const staying = new Set(sets.filter((nodes) => nodes.some(isHeld)).flat());
-  const held = new Set([...staying].flatMap((node) => (podsOn.get(node) ?? []).map(({ uid }) => uid)));
-  return movers.filter(({ uid }) => !held.has(uid));
 }
 
 function leavingNodes(snapshot: Present): ReadonlySet<string> {

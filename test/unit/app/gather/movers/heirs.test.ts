@@ -48,6 +48,21 @@ async function movingHeldBack() {
   return cluster;
 }
 
+/** As `begin` says, with a budget of pods that covers `shop`. */
+async function movingByBudget(begin: typeof moving) {
+  const cluster = await begin();
+  const { server } = cluster;
+  server.create('poddisruptionbudgets', {
+    metadata: { name: 'shop', namespace: 'default' },
+    spec: { selector: { matchLabels: { app: 'shop' } } },
+  });
+  return {
+    ...cluster,
+    allow: (disruptionsAllowed: number) =>
+      server.patch('poddisruptionbudgets', 'default/shop', { status: { disruptionsAllowed } }, 'status'),
+  };
+}
+
 /** The same for a node that is deleted while a pod of `shop` waits: its replacement is planned for that pod, too. */
 async function movingBesideOneThatWaits() {
   const cluster = consolidated({ types: 2 });
@@ -130,32 +145,33 @@ describe('a node that is to take the pods of one that goes', () => {
   });
 
   test('is open to all after 15 s where a budget of pods lets one of them not leave, as it may wait for others', async () => {
-    const { server, look, isKept, clock } = await moving();
-    const budget = (disruptionsAllowed: number) => ({ status: { disruptionsAllowed } });
-    server.create('poddisruptionbudgets', {
-      metadata: { name: 'shop', namespace: 'default' },
-      spec: { selector: { matchLabels: { app: 'shop' } } },
-      ...budget(0),
-    });
+    const { look, isKept, clock, allow } = await movingByBudget(moving);
+    allow(0);
     clock.advance(15_000 - 1);
     await look();
     expect(isKept()).toBe(true);
-    server.patch('poddisruptionbudgets', 'default/shop', budget(1), 'status');
+    allow(1);
     clock.advance(1);
     await look();
     expect(isKept()).toBe(true);
-    server.patch('poddisruptionbudgets', 'default/shop', budget(0), 'status');
+    allow(0);
     await look();
     expect(isKept()).toBe(false);
   });
 
+  test('stays kept where one of them has gone and the successor waits, whatever a budget says of the others', async () => {
+    const { server, look, isKept, clock, allow, addWaiting, isLetIn } = await movingByBudget(moving);
+    allow(0);
+    server.remove('pods', 'default/a');
+    addWaiting('a2', owned('shop'));
+    clock.advance(15_000);
+    await look();
+    expect([isKept(), isLetIn('a2')]).toEqual([true, true]);
+  });
+
   test('stays kept where the pods leave in turn, as each may come only when another has gone', async () => {
-    const { server, look, isKept, clock } = await movingHeldBack();
-    server.create('poddisruptionbudgets', {
-      metadata: { name: 'shop', namespace: 'default' },
-      spec: { selector: { matchLabels: { app: 'shop' } } },
-      status: { disruptionsAllowed: 0 },
-    });
+    const { look, isKept, clock, allow } = await movingByBudget(movingHeldBack);
+    allow(0);
     clock.advance(60_000);
     await look();
     expect(isKept()).toBe(true);

@@ -1,0 +1,51 @@
+import type { Snapshot } from '../../../contract/snapshot/parse.ts';
+import { changedMs, says } from '../../../core/disruption/candidates/claim-conditions.ts';
+import { podBudgetCheck } from '../../../core/disruption/candidates/pod-budgets.ts';
+import { FORCED_REASONS } from '../../../core/disruption/plan/disruption-plan.ts';
+import { begunIn, type Begun, type Candidate } from '../../../core/disruption/second-look/begun.ts';
+import { reasonOf } from '../../../core/disruption/second-look/judge-begun.ts';
+import type { Mover } from '../../../ports/store.ts';
+import type { Present } from './planned.ts';
+
+/**
+ * Without those on nodes that are marked to be removed and stay for now: all replacements have been in use since
+ * `readyMs`, milliseconds since the epoch, and a budget of pods holds one of the nodes, or of those that are removed
+ * together or not at all. Nobody knows for how long. Who is on the way out already is left in.
+ */
+export function withoutBudgeted(
+  movers: ReadonlyArray<Mover>,
+  snapshot: Present & Pick<Snapshot, 'podDisruptionBudgets'>,
+  readyMs: number,
+): ReadonlyArray<Mover> {
+  const starting = new Set(
+    snapshot.nodeClaims.flatMap((claim) => {
+      const isReady = says(claim, 'Initialized') && changedMs(claim, 'Initialized') <= readyMs;
+      return isReady || claim.metadata.deletionTimestamp !== undefined ? [] : [claim.metadata.name];
+    }),
+  );
+  const ready = begunIn(snapshot).filter(({ replacements }) => !replacements.some((name) => starting.has(name)));
+  if (ready.length === 0) return movers;
+  const check = podBudgetCheck(snapshot);
+  const podsOn = Map.groupBy(
+    snapshot.pods.filter(({ deleting }) => !deleting),
+    ({ nodeName }) => nodeName,
+  );
+  const isHeld = ({ claim, node }: Candidate): boolean =>
+    asksBudgets(claim) && (podsOn.get(node.metadata.name) ?? []).some((pod) => check(pod)?.kind === 'pod-budget');
+  const staying = ready.flatMap((set) => stayingIn(set, isHeld));
+  const held = new Set(staying.flatMap(({ node }) => (podsOn.get(node.metadata.name) ?? []).map(({ uid }) => uid)));
+  return movers.filter(({ uid }) => !held.has(uid));
+}
+
+/** What must go goes without those that may not, as the second look has it. */
+function stayingIn({ candidates }: Begun, isHeld: (one: Candidate) => boolean): ReadonlyArray<Candidate> {
+  if (candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''))) return candidates.filter(isHeld);
+  return candidates.some(isHeld) ? candidates : [];
+}
+
+/** As judge-nodes.ts has it: where the claim has no more time, or says how long pods may take, they are not asked. */
+function asksBudgets(claim: Candidate['claim']): boolean {
+  const reason = reasonOf(claim);
+  if (reason === 'Expired' || reason === 'Unhealthy') return false;
+  return reason !== 'Drifted' || claim.spec.terminationGracePeriod === undefined;
+}
