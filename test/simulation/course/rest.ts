@@ -1,8 +1,9 @@
-import { annotation, label, taint } from '../../../shared/contract/names.ts';
+import { annotation, label } from '../../../shared/contract/names.ts';
+import { isDisrupted } from '../../../shared/kubernetes/disrupted-taint.ts';
 import { keptClaims } from '../trouble/wishes.ts';
 import type { Policies } from '../trouble/policies.ts';
 import { KUBERNETES_VERSION } from '../world/api-transport.ts';
-import { conditionStatus, keyOf, type ApiServer, type Fields, type Stored } from '../world/api-server.ts';
+import { conditionStatus, keyOf, type ApiServer, type Stored } from '../world/api-server.ts';
 import type { Azure } from '../world/azure.ts';
 import type { Queue, Queues } from '../world/queue.ts';
 import type { Releases } from './release.ts';
@@ -226,9 +227,7 @@ export class Rest {
    */
   #isGoing({ metadata }: Stored): boolean {
     const node = this.#parts.server.get('nodes', `aks-${metadata.name}`);
-    const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
-    const isClosed = taints.some(({ key }) => key === taint.disrupted.key);
-    return isClosed || [metadata, node?.metadata].some((one) => one?.deletionTimestamp !== undefined);
+    return isDisrupted(node) || [metadata, node?.metadata].some((one) => one?.deletionTimestamp !== undefined);
   }
 
   /**

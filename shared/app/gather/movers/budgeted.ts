@@ -1,9 +1,9 @@
 import type { Snapshot } from '../../../contract/snapshot/parse.ts';
 import { changedMs, says } from '../../../core/disruption/candidates/claim-conditions.ts';
+import { asksPods } from '../../../core/disruption/candidates/judge-nodes.ts';
 import { podBudgetCheck } from '../../../core/disruption/candidates/pod-budgets.ts';
-import { FORCED_REASONS } from '../../../core/disruption/plan/disruption-plan.ts';
 import { begunIn, type Begun, type Candidate } from '../../../core/disruption/second-look/begun.ts';
-import { reasonOf } from '../../../core/disruption/second-look/judge-begun.ts';
+import { mustAllGo, reasonOf } from '../../../core/disruption/second-look/judge-begun.ts';
 import type { Mover } from '../../../ports/store.ts';
 import type { Present } from './planned.ts';
 
@@ -31,21 +31,15 @@ export function withoutBudgeted(
     ({ nodeName }) => nodeName,
   );
   const isHeld = ({ claim, node }: Candidate): boolean =>
-    asksBudgets(claim) && (podsOn.get(node.metadata.name) ?? []).some((pod) => check(pod)?.kind === 'pod-budget');
+    asksPods(claim, reasonOf(claim) ?? '') &&
+    (podsOn.get(node.metadata.name) ?? []).some((pod) => check(pod)?.kind === 'pod-budget');
   const staying = ready.flatMap((set) => stayingIn(set, isHeld));
   const held = new Set(staying.flatMap(({ node }) => (podsOn.get(node.metadata.name) ?? []).map(({ uid }) => uid)));
   return movers.filter(({ uid }) => !held.has(uid));
 }
 
 /** What must go goes without those that may not, as the second look has it. */
-function stayingIn({ candidates }: Begun, isHeld: (one: Candidate) => boolean): ReadonlyArray<Candidate> {
-  if (candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''))) return candidates.filter(isHeld);
-  return candidates.some(isHeld) ? candidates : [];
-}
-
-/** As judge-nodes.ts has it: where the claim has no more time, or says how long pods may take, they are not asked. */
-function asksBudgets(claim: Candidate['claim']): boolean {
-  const reason = reasonOf(claim);
-  if (reason === 'Expired' || reason === 'Unhealthy') return false;
-  return reason !== 'Drifted' || claim.spec.terminationGracePeriod === undefined;
+function stayingIn(set: Begun, isHeld: (one: Candidate) => boolean): ReadonlyArray<Candidate> {
+  if (mustAllGo(set)) return set.candidates.filter(isHeld);
+  return set.candidates.some(isHeld) ? set.candidates : [];
 }

@@ -1,6 +1,7 @@
 import { podName } from '../../../core/model/pod-name.ts';
 import type { Decision, Mover } from '../../../ports/store.ts';
 import { nodeNameOf } from '../../facts/node-name.ts';
+import { isWaiting } from '../dedications.ts';
 import type { PlannedPod } from '../planned-pods.ts';
 import { kindOf, kindOfMover, moversOf, plannedElsewhere, plannedIn, plannedOn, type Present } from './planned.ts';
 
@@ -14,7 +15,7 @@ export function matesOf(decision: Decision | null, claim: string, snapshot: Pres
   const places = placesOf(decision, claim, snapshot);
   if (places.size === 0) return [];
   const elsewhere = plannedElsewhere(decision, claim);
-  const waiting = snapshot.pods.filter(({ nodeName, deleting }) => nodeName === null && !deleting);
+  const waiting = snapshot.pods.filter(isWaiting);
   const planned = new Set(plannedIn(decision));
   return [...Map.groupBy(waiting, ({ shape }) => kindOf(snapshot, shape))].flatMap(([kind, alike]) => {
     const place = places.get(kind);

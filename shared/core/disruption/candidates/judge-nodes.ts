@@ -141,11 +141,19 @@ function judgeObliged(rules: Rules, facts: Facts, claim: NodeClaim, forced: Forc
   return judgeForced(rules, facts, claim, forced);
 }
 
+/**
+ * Are the node's pods asked whether it may go for that reason? As in Karpenter those of one that has expired or is sick
+ * are not, nor are those of a drifted one where the claim says how long they may take.
+ */
+export function asksPods({ spec }: NodeClaim, reason: string): boolean {
+  if (reason === 'Expired' || reason === 'Unhealthy') return false;
+  return reason !== 'Drifted' || spec.terminationGracePeriod === undefined;
+}
+
 /** Of a node that has drifted people and pods are asked whether it may go; of one that has expired nobody. */
-function judgeForced({ podBlock }: Rules, facts: Facts, { spec }: NodeClaim, forced: Forced): Verdict {
+function judgeForced({ podBlock }: Rules, facts: Facts, claim: NodeClaim, forced: Forced): Verdict {
   if (forced.reason !== 'Drifted') return forced;
-  // As in Karpenter, pods of a drifted node are not asked where the claim says how long they may take.
-  const byPods = spec.terminationGracePeriod === undefined ? podBlock(facts) : null;
+  const byPods = asksPods(claim, forced.reason) ? podBlock(facts) : null;
   const block = blockByOperator(facts) ?? byPods;
   return block === null ? forced : stays(block);
 }

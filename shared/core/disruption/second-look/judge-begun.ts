@@ -130,8 +130,13 @@ function becauseOf(verdict: BegunVerdict): ReadonlySet<string> {
   return 'because' in verdict ? (verdict.because ?? new Set()) : new Set();
 }
 
-function isDivisible({ candidates, replacements }: Begun): boolean {
-  return replacements.length === 0 || candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
+function isDivisible(one: Begun): boolean {
+  return one.replacements.length === 0 || mustAllGo(one);
+}
+
+/** Must all of them go? */
+export function mustAllGo({ candidates }: Begun): boolean {
+  return candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
 }
 
 /**
@@ -218,7 +223,7 @@ function judgeAnew(one: Begun, look: SecondLook, come: Come): BegunVerdict {
   const { input, now } = look;
   const { provisioning } = input;
   const opened = unmarked(provisioning.cluster, one);
-  const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
+  const isForced = mustAllGo(one);
   const cluster = isForced ? opened : { ...opened, nodeClaims: asMarked(opened, one) };
   const given = { ...input, provisioning: { ...provisioning, cluster } };
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));

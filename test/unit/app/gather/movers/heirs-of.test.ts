@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { heirsOf, moversAmong } from '../../../../../shared/app/gather/movers/heirs.ts';
-import { shapeDigest } from '../../../../../shared/app/gather/movers/planned.ts';
+import { shapeDigest, type Present } from '../../../../../shared/app/gather/movers/planned.ts';
 import type { Mover } from '../../../../../shared/ports/store.ts';
+import { pod, shapes } from './alike.ts';
 
-type Present = Parameters<typeof heirsOf>[2];
 type Pod = Present['pods'][number];
 
-/** 0 and 1 are of one owner, 2 is alike to 0 and another's, 3 is nobody's. */
-const shapes = [
-  { namespace: 'a', labels: { app: 'shop' }, spec: {}, owner: { uid: 'shop' } },
-  { namespace: 'a', labels: { app: 'shop', v: '2' }, spec: {}, owner: { uid: 'shop' } },
-  { namespace: 'a', labels: { app: 'shop' }, spec: {}, owner: { uid: 'office' } },
-  { namespace: 'a', labels: { app: 'shop' }, spec: {}, owner: null },
-] as unknown as Present['shapes'];
-
-const pod = (uid: string, nodeName: string | null, parts: Partial<Pod> = {}): Pod =>
-  ({ uid, name: uid, nodeName, deleting: false, shape: 0, ...parts }) as Pod;
 const mover = (uid: string, parts: Partial<Mover> = {}): Mover => {
   return { uid, owner: 'shop', shape: shapeDigest(shapes[0]), ...parts };
 };

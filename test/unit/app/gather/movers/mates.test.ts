@@ -1,20 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { matesOf } from '../../../../../shared/app/gather/movers/mates.ts';
-import { shapeDigest } from '../../../../../shared/app/gather/movers/planned.ts';
+import { shapeDigest, type Present } from '../../../../../shared/app/gather/movers/planned.ts';
 import type { Decision } from '../../../../../shared/ports/store.ts';
+import { pod, shapes } from './alike.ts';
 
-type Present = Parameters<typeof matesOf>[2];
 type Pod = Present['pods'][number];
-
-/** Shapes 0 and 1 are of one owner, 2 is alike to 0 and another's. */
-const shapes = [
-  { namespace: 'default', labels: { app: 'shop' }, spec: {}, owner: { uid: 'shop' } },
-  { namespace: 'default', labels: { app: 'shop', v: '2' }, spec: {}, owner: { uid: 'shop' } },
-  { namespace: 'default', labels: { app: 'shop' }, spec: {}, owner: { uid: 'office' } },
-] as unknown as Present['shapes'];
-
-const pod = (uid: string, nodeName: string | null, parts: Partial<Pod> = {}): Pod =>
-  ({ uid, name: uid, nodeName, deleting: false, shape: 0, ...parts }) as Pod;
 
 /** Nodes `x`, `y` and `z` were made for two pods each, `m…` that run on `old`, and for `w`, which waits, on `y`. */
 const decision = {
