@@ -1,7 +1,7 @@
 import { followAll } from '../../../shared/app/follow/follow-all.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { START, denying, vmItem } from '../../kit/app/small-cluster.ts';
-import { addStarting, ready, used } from './begin.ts';
+import { START, decisionOf, denying, vmItem } from '../../kit/app/small-cluster.ts';
+import { DECISION, addStarting, ready, used } from './begin.ts';
 import type { Cases } from './play.ts';
 
 /** A claim in use that somebody has deleted; a look is one run of `follow`. */
@@ -103,6 +103,19 @@ export const leavingClaims: Cases = {
       cluster.outside.remove = () => 'deleting';
       await cluster.look();
       cluster.outside.remove = () => 'gone';
+      return { cluster, isDone: cluster.isGone };
+    },
+  },
+  'NodeClaim: deleted, and its machine is gone before its decision has been executed': {
+    ending: 'that is carried out, and then it goes',
+    waits: ["terminate.ts 'its decision to be executed'"],
+    begin: async () => {
+      const cluster = await deleted({ annotations: { 'nodewright.dev/decision': DECISION } });
+      cluster.server.remove('pods', 'default/web');
+      const { ledger, decisions } = cluster.ports;
+      await decisions.put(decisionOf(['c'], []));
+      await ledger.commit(await ledger.read(), DECISION);
+      await cluster.look();
       return { cluster, isDone: cluster.isGone };
     },
   },
