@@ -25,7 +25,7 @@ import { planReplacements, type Replaced } from './plan-replacements.ts';
 import { decisionCounts, stateOf } from './tell/look-figures.ts';
 import { tellBegun } from './tell/tell-begun.ts';
 import { tellKept } from './tell/tell-kept.ts';
-import { whatHolds } from './what-holds.ts';
+import { whatHolds, type Refused } from './what-holds.ts';
 
 /**
  * Decides which nodes go next, creates what replaces them, and marks them. `otherwise`: the outcome where every node
@@ -97,11 +97,14 @@ async function planHolding(
   const first = goes === 'all' ? plan : forcedAmong(plan, planWith);
   if (first.steps.length === 0) return { kind: 'waiting', for: 'nodes for pods that wait' };
   const fixed = fixedPoolsOf(input);
-  const inUse = await nodesInUse(ports, gathered, first);
   const held = await whatHolds(
-    inUse.size === 0 ? first : planWith({ goes, leftOut: inUse }),
-    (leftOut) => planWith({ goes, leftOut: leftOut.union(inUse) }),
-    (one, step) => planReplacements(ports, gathered, { plan: one, step, before, fixed }),
+    first,
+    (leftOut) => planWith({ goes, leftOut }),
+    async (one, step) => {
+      const replaced = await planReplacements(ports, gathered, { plan: one, step, before, fixed });
+      // Last, as plans take seconds: whoever comes between this and the marks finds them, and the set is taken back.
+      return replaced.kind === 'holds' ? unlessInUse(ports, gathered, replaced) : replaced;
+    },
     ports.now,
   );
   return held ?? { kind: 'idle' };
@@ -111,23 +114,25 @@ async function planHolding(
 const NEWS_MS = 60_000;
 
 /**
- * Names of the nodes that may go first, and have a new pod that the view does not know: it is a second old or two, and
- * who comes in that time would find them marked, and the marks taken off again. None of nodes that must go.
+ * Refused for the nodes that have a new pod which the view does not know: it is as old as the plan, and they would be
+ * marked, and the marks taken off again. Never for nodes that must go.
  */
-async function nodesInUse(
+async function unlessInUse(
   { kubernetes, now }: Ports,
   { snapshot }: Gathered,
-  { steps: [first] }: AuditedDisruption,
-): Promise<ReadonlySet<string>> {
-  if (first === undefined || FORCED_REASONS.has(first.reason)) return new Set();
+  replaced: Replaced,
+): Promise<Replaced | Refused> {
+  const { step } = replaced;
+  if (FORCED_REASONS.has(step.reason)) return replaced;
   const known = new Set(snapshot.pods.map(({ uid }) => uid));
-  const inUse = await inParallel(first.remove, NODES_AT_ONCE, async (name) => {
+  const inUse = await inParallel(step.remove, NODES_AT_ONCE, async (name) => {
     const pods = await alone(() => kubernetes.list('Pod', { fields: `spec.nodeName=${name}`, mayBeOld: true }));
     // Where nobody answers the second look sees who has come.
     const answer = pods.kind === 'done' ? pods.answer : [];
     return answer.some((pod) => !known.has(pod.metadata.uid) && isNew(pod, now())) ? [name] : [];
   });
-  return new Set(inUse.flat());
+  const nodes = inUse.flat();
+  return nodes.length === 0 ? replaced : { kind: 'refused', why: `new pods have come to ${nodes.join(', ')}`, nodes };
 }
 
 function isNew({ metadata, status }: NodePod, nowMs: number): boolean {

@@ -527,7 +527,32 @@ describe('an empty node is asked for pods that the view does not have yet', () =
       if (path.includes('fieldSelector=spec.nodeName')) asked.push(path);
     };
     await disrupt(ports);
-    expect(asked).toEqual([expect.stringContaining('resourceVersion=0')]);
+    // Of `spare`, and of the node that may go in its place.
+    const old = expect.stringContaining('resourceVersion=0') as unknown;
+    expect(asked).toEqual([old, old]);
+  });
+
+  test('and stays with one that comes while its removal is planned, which takes seconds', async () => {
+    const cluster = consolidated();
+    const view = await cluster.ports.snapshots.list();
+    let plans = 0;
+    const planner: Ports['planner'] = (...asked) => {
+      plans += 1;
+      // The first is for pods that wait, the second for those of the nodes that go.
+      if (plans === 2) cluster.addRunning('late', 'spare');
+      return cluster.ports.planner(...asked);
+    };
+    const snapshots = { ...cluster.ports.snapshots, latest: () => Promise.resolve(view) };
+    await disrupt({ ...cluster.ports, planner, snapshots });
+    expect(plans).toBeGreaterThanOrEqual(2);
+    expect(cluster.marks('spare').tainted).toBe(false);
+  });
+
+  test('and so is each that may go in its place', async () => {
+    const { ports, addRunning, marks } = await after({});
+    addRunning('later', 'used');
+    expect(await disrupt(ports)).toMatchObject({ kind: 'refused', why: 'new pods have come to aks-spare' });
+    expect([marks('spare').tainted, marks('used').tainted]).toEqual([false, false]);
   });
 
   test('and goes where others stay for that', async () => {
