@@ -114,8 +114,11 @@ type Outcome =
    */
   | { readonly kind: 'unwanted' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** It would take its pool past a limit, as the API server has both by now. Its pods are planned again. */
-  | { readonly kind: 'past-limit'; readonly why: string }
+  /**
+   * It would take its pool past a limit, as the API server has both by now, or has been given up. Its pods are planned
+   * again.
+   */
+  | { readonly kind: 'not-made'; readonly why: string }
   | { readonly kind: 'failed'; readonly error: RetryableError | TerminalError };
 
 interface Made {
@@ -144,14 +147,16 @@ async function createClaims(
   for (let start = 0; start < numbered.length; start += HINTED_TOGETHER) {
     // Each group is made as long as the decision is ours to execute.
     if (await isOver(ports, state)) return hinted.then(() => null);
+    const before = state;
     const together = numbered.slice(start, start + HINTED_TOGETHER);
     const creating = eachAlone(together, CREATIONS_AT_ONCE, async ({ planned, name }): Promise<Outcome> => {
       const why = past.get(name);
-      if (why !== undefined) return { kind: 'past-limit', why };
+      if (why !== undefined) return { kind: 'not-made', why };
+      // Of those before it in its group each may have taken half a minute.
+      if (await isOver(ports, before)) return { kind: 'unwanted' };
       return create(ports, decision, planned, { name, parts: partsByPool.get(planned.nodePool) });
     });
     // The hints of the claims before travel while these are created.
-    const before = state;
     const goingOn =
       start === 0 ? before : alone(() => ports.ledger.goOn(before)).then((heard) => orElse(heard, before));
     const [created, , heard] = await Promise.all([creating, hinted, goingOn]);
@@ -224,7 +229,7 @@ async function create(
   const object = toNodeClaim(decision.name, planned, { name, currency: ports.catalogs.currency, ...parts.answer });
   const outcome = await ports.kubernetes.create('NodeClaim', object);
   if (outcome.kind === 'refused') return outcome;
-  if (outcome.kind === 'exists') return { kind: 'there', version: (await versionOf(ports, name)) ?? null };
+  if (outcome.kind === 'exists') return whatIsThere(ports, name);
   const { nodePool, pods } = planned;
   // The one line that has pods by name: from here on the claim's name and the decision's lead to the machine.
   ports.log('nodeclaim-created', { claim: name, nodePool, decision: decision.name, pods: podsText(pods) });
@@ -242,7 +247,7 @@ async function tellNotMade(ports: Ports, decision: Decision, made: ReadonlyArray
       const { policy, reason } = outcome.refusal;
       ports.log('nodeclaim-refused', { claim, decision: by, policy, reason });
     }
-    if (outcome.kind === 'past-limit') ports.log('nodeclaim-not-made', { claim, decision: by, why: outcome.why });
+    if (outcome.kind === 'not-made') ports.log('nodeclaim-not-made', { claim, decision: by, why: outcome.why });
     if (outcome.kind === 'failed') ports.log('nodeclaim-not-made', { claim, decision: by, why: outcome.error.message });
   }
   const perPool = [...Map.groupBy(made, ({ nodePool }) => nodePool)];
@@ -274,7 +279,7 @@ function whyMissing(missing: ReadonlyArray<Made>): string {
       ? first.outcome.refusal.reason
       : first?.outcome.kind === 'failed'
         ? first.outcome.error.message
-        : first?.outcome.kind === 'past-limit'
+        : first?.outcome.kind === 'not-made'
           ? first.outcome.why
           : 'its NodePool is gone';
   return `NodeClaim ${first?.name ?? ''} to replace it could not be created: ${why}`;
@@ -305,12 +310,13 @@ function podsText(pods: PlannedClaim['pods']): string {
 }
 
 /**
- * Of a claim that another executor of the decision created: as much as its creation's, which nobody has told the
- * ledger.
+ * A claim that another executor of the decision created; its version counts as much as that of its creation, which
+ * nobody has told the ledger. Nothing goes for the sake of one that has been given up since.
  */
-async function versionOf(ports: Ports, name: string): Promise<string | undefined> {
+async function whatIsThere(ports: Ports, name: string): Promise<Outcome> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  return claim?.metadata.resourceVersion;
+  if (claim?.metadata.deletionTimestamp !== undefined) return { kind: 'not-made', why: 'it has been given up' };
+  return { kind: 'there', version: claim?.metadata.resourceVersion ?? null };
 }
 
 /** The highest of the resource versions; null when there is none. */

@@ -116,6 +116,10 @@ export const leavingClaims: Cases = {
       await decisions.put(decisionOf(['c'], []));
       await ledger.commit(await ledger.read(), DECISION);
       await cluster.look();
+      // No pod is on its way to it any more.
+      cluster.clock.advance(5_000);
+      await cluster.look();
+      if (cluster.server.get('nodes', 'aks-c') !== null || cluster.isGone()) throw new Error('it does not wait');
       return { cluster, isDone: cluster.isGone };
     },
   },

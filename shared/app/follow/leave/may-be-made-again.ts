@@ -2,7 +2,7 @@ import { annotation } from '../../../contract/names.ts';
 import type { NodeClaim } from '../../../kubernetes/manifest.ts';
 import type { Ports } from '../../ports/ports.ts';
 
-/** A decision that nobody has finished after so long is not waited for: policies may deny its writes for good. */
+/** So long after the deletion a decision that nobody has finished is not waited for: policies may deny its writes. */
 const WITHIN_MS = 5 * 60_000;
 
 /**
@@ -11,9 +11,9 @@ const WITHIN_MS = 5 * 60_000;
  * first would remove that of the second. As long as the first is there, it is found.
  */
 export async function mayBeMadeAgain(ports: Ports, { metadata }: NodeClaim): Promise<boolean> {
-  const { creationTimestamp = '', annotations = {} } = metadata;
+  const { deletionTimestamp = '', annotations = {} } = metadata;
   const decision = annotations[annotation.decision];
-  if (decision === undefined || ports.now() > Date.parse(creationTimestamp) + WITHIN_MS) return false;
+  if (decision === undefined || ports.now() > Date.parse(deletionTimestamp) + WITHIN_MS) return false;
   const ledger = await ports.ledger.read();
   return !ledger.executed && ledger.decision === decision;
 }

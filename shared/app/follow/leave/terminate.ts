@@ -237,7 +237,10 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   const claims = await Promise.all(
     replacementsOf(named ?? claim).map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })),
   );
-  return claims.every((one) => one === null || isTrue(one.status?.conditions, 'Initialized'));
+  return claims.every(
+    (one) =>
+      one === null || one.metadata.deletionTimestamp !== undefined || isTrue(one.status?.conditions, 'Initialized'),
+  );
 }
 
 /**
@@ -334,7 +337,7 @@ async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null):
   if (node !== null) await removeNode(ports, node);
   if (await mayBeMadeAgain(ports, claim))
     return { kind: 'wait', for: 'its decision to be executed', lookAgainMs: ports.now() + MACHINE_LOOK_MS };
-  await dropFinalizer(ports, 'NodeClaim', claim.metadata.name);
+  await dropFinalizer(ports, 'NodeClaim', claim);
   ports.log('nodeclaim-terminated', {
     ...claimFacts(claim),
     ...machineFacts(claim),
@@ -348,13 +351,19 @@ async function removeNode(ports: Ports, node: Node): Promise<void> {
   if (node.metadata.deletionTimestamp === undefined) {
     await ports.kubernetes.delete('Node', { name, namespace: null }, uid === undefined ? undefined : { uid });
   }
-  await dropFinalizer(ports, 'Node', name);
+  await dropFinalizer(ports, 'Node', node);
 }
 
-async function dropFinalizer(ports: Ports, kind: 'Node' | 'NodeClaim', name: string): Promise<void> {
+/** Not of another object that has its name by now. */
+async function dropFinalizer(
+  ports: Ports,
+  kind: 'Node' | 'NodeClaim',
+  { metadata: { name, uid } }: Pick<Node, 'metadata'>,
+): Promise<void> {
   const key = { name, namespace: null };
   const fresh = await ports.kubernetes.get(kind, key);
-  if (fresh === null || fresh.metadata.finalizers?.includes(finalizer) !== true) return;
+  if (fresh === null || fresh.metadata.uid !== uid) return;
+  if (fresh.metadata.finalizers?.includes(finalizer) !== true) return;
   const finalizers = fresh.metadata.finalizers.filter((one) => one !== finalizer);
   const { resourceVersion } = fresh.metadata;
   const outcome = await ports.kubernetes.patch(kind, key, { metadata: { resourceVersion, finalizers } });

@@ -156,6 +156,22 @@ describe('an executor that is held up while others finish its decision', () => {
     // The others' requests and its own.
     expect(trace.filter(isCreation)).toHaveLength(names.length + 250);
   });
+
+  test('makes none of those whose turn in the group comes later', async () => {
+    const { ports, clock, trace } = await committed(names.slice(0, 100));
+    let held: Promise<void> | null = null;
+    const others = async (): Promise<void> => {
+      await resumeNow(ports);
+      clock.advance(4_000);
+    };
+    const create = (async (...given: Parameters<Ports['kubernetes']['create']>) => {
+      await (held ??= others());
+      return ports.kubernetes.create(...given);
+    }) as Ports['kubernetes']['create'];
+    await resumeNow({ ...ports, kubernetes: { ...ports.kubernetes, create } });
+    // The others' requests, and the 16 that it had begun.
+    expect(trace.filter(isCreation)).toHaveLength(100 + 16);
+  });
 });
 
 describe('the claims of a decision', () => {
@@ -278,17 +294,33 @@ test('no machine is asked for in the name of a claim that could not be made', as
   expect(sent.map(({ hint }) => namesIn(hint))).toEqual([['general-1', 'general-2']]);
 });
 
-test('no machine is asked for in the place of nodes that stay, as another that should come could not be made', async () => {
-  const cluster = emptied();
-  cluster.addReady('a');
-  const { ports, sent, outside, stateOf } = cluster;
-  outside.deny = denying('POST', '/nodeclaims/general-2');
-  const uid = cluster.server.get('nodeclaims', 'a')?.metadata.uid ?? '';
-  const removal = { reason: 'Expired', claims: [{ name: 'a', uid, node: 'aks-a' }] } as const;
-  const decision = { ...decisionOf(['general-1', 'general-2']), removal };
-  await ports.decisions.put(decision);
-  await ports.ledger.commit(await ports.ledger.read(), decision.name);
-  expect(await resumeNow(ports)).toMatchObject({ executed: true });
-  expect([stateOf('a'), stateOf('general-1'), stateOf('general-2')]).toEqual(['there', 'leaving', 'gone']);
-  expect(sent.flatMap(({ hint }) => namesIn(hint))).toEqual([]);
+describe('where not all comes that is to come in the place of nodes', () => {
+  /** `general-1` and `general-2` are to come in the place of `a`, and nobody has executed that yet. */
+  async function replacing() {
+    const cluster = emptied();
+    cluster.addReady('a');
+    const { ports } = cluster;
+    const uid = cluster.server.get('nodeclaims', 'a')?.metadata.uid ?? '';
+    const removal = { reason: 'Expired', claims: [{ name: 'a', uid, node: 'aks-a' }] } as const;
+    const decision = { ...decisionOf(['general-1', 'general-2']), removal };
+    await ports.decisions.put(decision);
+    await ports.ledger.commit(await ports.ledger.read(), decision.name);
+    return cluster;
+  }
+
+  test('as one could not be made, no machine is asked for', async () => {
+    const { ports, sent, outside, stateOf } = await replacing();
+    outside.deny = denying('POST', '/nodeclaims/general-2');
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect([stateOf('a'), stateOf('general-1'), stateOf('general-2')]).toEqual(['there', 'leaving', 'gone']);
+    expect(sent.flatMap(({ hint }) => namesIn(hint))).toEqual([]);
+  });
+
+  test('as one was made before and has been given up, no node is marked', async () => {
+    const { ports, stateOf, addClaim, server, marks } = await replacing();
+    addClaim('general-2');
+    server.delete('nodeclaims', 'general-2');
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect([stateOf('general-1'), stateOf('general-2'), marks('a').tainted]).toEqual(['leaving', 'leaving', false]);
+  });
 });

@@ -678,10 +678,10 @@ describe('a claim that has been replaced', () => {
     expect(cluster.evicted()).toBe(1);
   });
 
-  test('does not wait for one that has gone', async () => {
+  test.each(['remove', 'delete'] as const)('does not wait for one that has gone, or is to (%s)', async (how) => {
     const cluster = leaving({ annotations });
     addReplacements(cluster, 'r1');
-    cluster.server.remove('nodeclaims', 'r2');
+    cluster.server[how]('nodeclaims', 'r2');
     cluster.addRunning('web', 'c');
     await cluster.look();
     expect(cluster.evicted()).toBe(1);
