@@ -23,6 +23,8 @@ export interface PodLife {
   node: string | null;
   /** When its deletion was first seen, or it was gone. */
   goneMs: number | null;
+  /** By its condition DisruptionTarget; empty without one. */
+  goneFor: string;
   isRunning: boolean;
   isFinished: boolean;
   /** What its events say, with the second in which each came. */
@@ -198,18 +200,19 @@ function notePod(pods: Map<string, PodLife>, told: Told, pod: Pod, nowMs: number
   life.isProtected = pod.metadata.annotations?.[annotation.doNotDisrupt] === 'true';
   if (deletionTimestamp === undefined || life.goneMs !== null) return null;
   life.goneMs = nowMs;
+  life.goneFor = targetReason(pod);
   // What never ran, or has ended by itself, loses nothing.
   if (!wasRunning) return null;
   const { name, app, isProtected } = life;
   const left = [...pods.values()].filter((one) => one.app === app && one.isRunning).length;
-  return { pod: name, app, isProtected, node: life.node ?? '', atMs: nowMs, left, reason: targetReason(pod) };
+  return { pod: name, app, isProtected, node: life.node ?? '', atMs: nowMs, left, reason: life.goneFor };
 }
 
 function newPodLife({ metadata: { name, labels } }: Pod, told: Array<string>, seenMs: number): PodLife {
   const app = labels?.[APP_LABEL] ?? '';
   const canRun = apps.find((one) => one.name === app)?.canRun !== false;
   const unknown = { isProtected: false, boundMs: null, node: null, goneMs: null, isRunning: false, isFinished: false };
-  return { name, app, canRun, seenMs, told, ...unknown };
+  return { name, app, canRun, seenMs, told, goneFor: '', ...unknown };
 }
 
 function targetReason({ status }: Pod): string {

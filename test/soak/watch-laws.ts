@@ -147,6 +147,9 @@ function pastPodBudget(look: Look): ReadonlyArray<string> {
     if (app?.hasBudget !== true || isExcused(one, look)) return [];
     // Pods that were lost just before count too, and nobody asked the budget for them.
     if ([...struck.values()].some((at) => one.atMs - at < 2 * AFTERMATH_MS)) return [];
+    const isBeside = ({ app: of, goneFor, goneMs }: PodLife): boolean =>
+      of === one.app && FORCED.has(goneFor) && Math.abs(one.atMs - (goneMs ?? Infinity)) < AFTERMATH_MS;
+    if (look.pods.some(isBeside)) return [];
     const wanted = look.pods.filter((pod) => pod.app === one.app && pod.goneMs === null && !pod.isFinished).length;
     if (wanted === 0 || one.atMs - (touched.get(one.app) ?? -Infinity) < 2 * AFTERMATH_MS) return [];
     return one.left < wanted - 1 ? [`${one.pod} left ${one.node}, and ${one.left} of ${wanted} run`] : [];

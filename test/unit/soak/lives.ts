@@ -13,6 +13,7 @@ export function pod(of: Partial<PodLife> = {}): PodLife {
     goneMs: null,
     isRunning: false,
     isFinished: false,
+    goneFor: '',
     told: [],
     ...of,
   };

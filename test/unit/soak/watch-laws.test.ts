@@ -122,6 +122,14 @@ describe('budgets of pods', () => {
     expect(broken({ claims, pods: ended, departures: [departure({ left: 3 })] })).toEqual([]);
   });
 
+  test('where the scheduler has just removed another for a pod that comes first, nothing is said', () => {
+    const departures = [departure({ left: 4 })];
+    const preempted = pod({ goneMs: NOW - 29_000, goneFor: 'PreemptionByScheduler' });
+    expect(broken({ claims, pods: [...pods, preempted], departures })).toEqual([]);
+    for (const other of [{ goneMs: NOW - 31_000 }, { app: 'api' }, { goneFor: 'EvictionByEvictionAPI' }])
+      expect(broken({ claims, pods: [...pods, { ...preempted, ...other }], departures })).toHaveLength(1);
+  });
+
   test('without a budget, or just after pods were lost or scaled, nothing is said', () => {
     const departures = [departure({ left: 4 })];
     expect(broken({ claims, pods, departures: departures.map((one) => ({ ...one, app: 'small' })) })).toEqual([]);
