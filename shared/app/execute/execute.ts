@@ -2,7 +2,7 @@ import type { PlannedClaim } from '../../core/model/plan.ts';
 import type { RetryableError, TerminalError } from '../../ports/errors.ts';
 import type { Refusal } from '../../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../../ports/store.ts';
-import { conditionOf } from '../facts/conditions.ts';
+import { conditionOf, isTrue } from '../facts/conditions.ts';
 import { WRITE_DENIED, clearDenied, failingBy } from '../tell/denied-condition.ts';
 import { eventAboutPool } from '../tell/event-about.ts';
 import { markForRemoval, type MarkedForRemoval } from './mark.ts';
@@ -286,14 +286,18 @@ function whyMissing(missing: ReadonlyArray<Made>): string {
 }
 
 /**
- * Of a decision by which nothing goes: what was made to come in its place is not needed. What cannot be deleted now is
- * used, or goes as empty.
+ * Of a decision by which nothing goes: what was made to come in its place is not needed, as long as it has no node, as
+ * pods may run there by then. What is not deleted here is used, or goes as empty.
  */
 async function takeBack(ports: Ports, made: ReadonlyArray<Made>): Promise<void> {
   const there = made.filter(({ outcome }) => outcome.kind === 'there');
   await eachAlone(there, CREATIONS_AT_ONCE, async ({ name }) => {
-    await ports.kubernetes.delete('NodeClaim', { name, namespace: null });
-    ports.log('replacement-taken-back', { claim: name });
+    const key = { name, namespace: null };
+    const claim = await ports.kubernetes.get('NodeClaim', key);
+    if (claim === null || isTrue(claim.status?.conditions, 'Registered')) return;
+    const { uid = '' } = claim.metadata;
+    const outcome = await ports.kubernetes.delete('NodeClaim', key, { uid });
+    if (outcome === 'deleted') ports.log('replacement-taken-back', { claim: name });
   });
 }
 

@@ -241,7 +241,9 @@ export class Laws {
     }
     const awaited = (annotations[annotation.replacedBy] ?? '').split(',').find((other) => {
       const found = server.get('nodeclaims', other);
-      return found !== null && conditionStatus(found.status, 'Initialized') !== 'True';
+      // One that has been given up never is, and stays until its decision has been executed.
+      if (found === null || found.metadata.deletionTimestamp !== undefined) return false;
+      return conditionStatus(found.status, 'Initialized') !== 'True';
     });
     return awaited === undefined ? null : `${awaited}, which replaces its node, is ready`;
   }

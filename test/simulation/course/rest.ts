@@ -124,7 +124,7 @@ export class Rest {
    */
   image(): string {
     const { server, azure } = this.#parts;
-    const fixed = server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.[label.nodePool] === STATIC);
+    const fixed = server.list('nodeclaims').filter((claim) => poolOf(claim) === STATIC);
     const late = this.#closedPools().has(STATIC) ? fixed.map(({ metadata }) => metadata.name) : [];
     const held = new Set([...this.held(), ...late]);
     const pods = server.list('pods').filter((pod) => pod.spec?.['nodeName'] !== undefined || !this.#hasNowhere(pod));
@@ -157,7 +157,7 @@ export class Rest {
     const { server } = this.#parts;
     const fixed = server.get('nodepools', STATIC);
     if (fixed === null || this.#closedPools().has(STATIC)) return [];
-    const own = server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.[label.nodePool] === STATIC);
+    const own = server.list('nodeclaims').filter((claim) => poolOf(claim) === STATIC);
     const wanted = Number(fixed.spec?.['replicas']);
     if (own.length === wanted || own.some(({ metadata }) => held.has(metadata.name))) return [];
     return [`the static pool has ${own.length} claims of ${wanted}`];
@@ -179,9 +179,9 @@ export class Rest {
     const closed = this.#closedPools();
     // Pods that nobody lets us make nodes for have the room of whatever comes in place of another.
     const isCrowded = closed.size > 0 && server.list('pods').some(({ spec }) => spec?.['nodeName'] === undefined);
-    const judged = server.list('nodeclaims').filter(({ metadata }) => {
-      const pool = metadata.labels?.[label.nodePool] ?? '';
-      return !held.has(metadata.name) && !pools.has(pool) && !(isCrowded && pool === STATIC);
+    const judged = server.list('nodeclaims').filter((claim) => {
+      const pool = poolOf(claim);
+      return !held.has(claim.metadata.name) && !pools.has(pool) && !(isCrowded && pool === STATIC);
     });
     const old = judged.filter(({ metadata }) => {
       const info = server.get('nodes', `aks-${metadata.name}`)?.status?.['nodeInfo'];
@@ -190,8 +190,9 @@ export class Rest {
     // What grows old will go, whoever has pods on it, as old age asks nobody; but where nobody lets its successor be
     // made.
     const denied = policies.heldClaims();
-    const ageing = server.list('nodeclaims').filter(({ metadata, spec }) => {
-      const pool = metadata.labels?.[label.nodePool] ?? '';
+    const ageing = server.list('nodeclaims').filter((claim) => {
+      const { metadata, spec } = claim;
+      const pool = poolOf(claim);
       if (denied.has(metadata.name) || closed.has(pool) || (isCrowded && pool === STATIC)) return false;
       return metadata.deletionTimestamp === undefined && spec?.['expireAfter'] !== 'Never';
     });
@@ -205,7 +206,8 @@ export class Rest {
 
   /**
    * Pools that keep their nodes: after three failures within an hour for that hour, where they may have no new ones,
-   * and where one that is held goes for ever and so uses their budget up.
+   * where one that is held goes for ever and so uses their budget up, and where it is the first of a new image, as its
+   * roll-out is halted then.
    */
   pausedPools(): ReadonlySet<string> {
     const { server, policies } = this.#parts;
@@ -213,12 +215,13 @@ export class Rest {
     const failing = server
       .list('nodepools')
       .filter(({ status }) => conditionStatus(status, 'DisruptionHealthy') === 'False');
-    const going = server.list('nodeclaims').filter((claim) => held.has(claim.metadata.name) && this.#isGoing(claim));
-    return new Set([
-      ...failing.map(({ metadata }) => metadata.name),
-      ...policies.heldPools(),
-      ...going.map(({ metadata }) => metadata.labels?.[label.nodePool] ?? ''),
-    ]);
+    const own = server.list('nodeclaims').filter(({ metadata }) => held.has(metadata.name));
+    const halted = server
+      .list('nodepools')
+      .filter(({ status }) => conditionStatus(status, 'RolloutHealthy') === 'False')
+      .map(({ metadata }) => metadata.name);
+    const keeping = own.filter((claim) => this.#isGoing(claim) || halted.includes(poolOf(claim)));
+    return new Set([...failing.map(({ metadata }) => metadata.name), ...policies.heldPools(), ...keeping.map(poolOf)]);
   }
 
   /**
@@ -245,9 +248,9 @@ export class Rest {
     const stuck = new Set(claims.filter(isStuck).map(({ metadata }) => `aks-${metadata.name}`));
     const judged = claims.filter(({ metadata }) => !held.has(metadata.name));
     const marked = judged.filter(({ status }) => conditionStatus(status, 'DisruptionReason') === 'True');
-    const empty = judged.filter(({ metadata }) => {
-      const pool = metadata.labels?.[label.nodePool] ?? '';
-      return pool !== STATIC && !paused.has(pool) && !used.has(`aks-${metadata.name}`);
+    const empty = judged.filter((claim) => {
+      const pool = poolOf(claim);
+      return pool !== STATIC && !paused.has(pool) && !used.has(`aks-${claim.metadata.name}`);
     });
     const awaiting = pods.filter(({ spec }) => stuck.has(String(spec?.['nodeName']))).length;
     return [...new Set([...marked, ...empty.slice(awaiting)])].map(
@@ -277,6 +280,10 @@ export class Rest {
 
 /** Looks at what may not be written go on for ever, some at a time; where each begins another there are soon more. */
 const CHAINS_MAX = 25;
+
+function poolOf({ metadata }: Stored): string {
+  return metadata.labels?.[label.nodePool] ?? '';
+}
 
 function claimOf(node: unknown): string {
   return String(node).replace(/^aks-/, '');

@@ -6,7 +6,7 @@ import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { toQueueMessages } from '../../../../shared/contract/messages/queue-messages.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
-import { START, type Sent, decisionOf, denying, namesIn, smallCluster } from '../../../kit/app/small-cluster.ts';
+import { START, type Sent, decisionOf, denying, namesIn, since, smallCluster } from '../../../kit/app/small-cluster.ts';
 
 const names = Array.from({ length: 600 }, (_, index) => `general-${String(index).padStart(3, '0')}`);
 const SILENCE_MS = 8_000;
@@ -314,6 +314,14 @@ describe('where not all comes that is to come in the place of nodes', () => {
     expect(await resumeNow(ports)).toMatchObject({ executed: true });
     expect([stateOf('a'), stateOf('general-1'), stateOf('general-2')]).toEqual(['there', 'leaving', 'gone']);
     expect(sent.flatMap(({ hint }) => namesIn(hint))).toEqual([]);
+  });
+
+  test('what has come has a node by then, and stays', async () => {
+    const { ports, outside, stateOf, addClaim } = await replacing();
+    addClaim('general-1', { status: { conditions: [since(START, 'Registered')] } });
+    outside.deny = denying('POST', '/nodeclaims/general-2');
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect([stateOf('a'), stateOf('general-1')]).toEqual(['there', 'there']);
   });
 
   test('as one was made before and has been given up, no node is marked', async () => {
