@@ -216,11 +216,13 @@ export class Rest {
       .list('nodepools')
       .filter(({ status }) => conditionStatus(status, 'DisruptionHealthy') === 'False');
     const own = server.list('nodeclaims').filter(({ metadata }) => held.has(metadata.name));
-    const halted = server
-      .list('nodepools')
-      .filter(({ status }) => conditionStatus(status, 'RolloutHealthy') === 'False')
-      .map(({ metadata }) => metadata.name);
-    const keeping = own.filter((claim) => this.#isGoing(claim) || halted.includes(poolOf(claim)));
+    const halted = new Set(
+      server
+        .list('nodepools')
+        .filter(({ status }) => conditionStatus(status, 'RolloutHealthy') === 'False')
+        .map(({ metadata }) => metadata.name),
+    );
+    const keeping = own.filter((claim) => this.#isGoing(claim) || halted.has(poolOf(claim)));
     return new Set([...failing.map(({ metadata }) => metadata.name), ...policies.heldPools(), ...keeping.map(poolOf)]);
   }
 
