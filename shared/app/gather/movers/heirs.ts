@@ -90,8 +90,12 @@ function leavingNodes(snapshot: Present): ReadonlySet<string> {
   return new Set([...names, ...ofClaims]);
 }
 
-/** How many more pods an owner wants than it has. One that wants none is not in the snapshot. */
+/**
+ * How many more pods an owner wants than it has, and makes at once. One that wants none is not in the snapshot. A Job
+ * makes its next pod ten seconds after one was evicted, and after several so many minutes later.
+ */
 function lackingOf({ pods, shapes, owners }: Present, owner: string): number {
   const living = pods.filter(({ deleting, shape }) => !deleting && shapes[shape]?.owner?.uid === owner).length;
-  return (owners.find(({ uid }) => uid === owner)?.desired ?? 0) - living;
+  const known = owners.find(({ uid, kind }) => uid === owner && kind !== 'Job');
+  return (known?.desired ?? 0) - living;
 }

@@ -414,14 +414,16 @@ function keptForOthers(
     candidatesOf(cluster).flatMap(({ claim, node }) => (decisionOf(claim) === decision ? node.metadata.name : [])),
   );
   const moving = new Set(cluster.pods.flatMap(({ uid, nodeName }) => (going.has(nodeName ?? '') ? uid : [])));
+  const podsOn = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
   const dedicated = new Set(cluster.nodes.filter(isDedicated).map(({ metadata }) => metadata.name));
   const claimOf = new Map(candidatesOf(cluster).map(({ claim, node }) => [node.metadata.name, claim.metadata.name]));
   const others = plan.nominations.filter(({ target, pods }) => {
     const claim = claimOf.get(target.name) ?? '';
     if (!dedicated.has(target.name) || replacements.has(claim)) return false;
     const promised = new Set(inFlight.get(claim)?.pods);
-    // What was bought later for the same set.
-    if (promised.size > 0 && promised.isSubsetOf(moving)) return false;
+    // Whoever has not come yet is of the same set, which was bought for later, or in one plan with pods that waited.
+    const missing = promised.difference(new Set(podsOn.get(target.name)?.map(({ uid }) => uid)));
+    if (missing.size > 0 && missing.isSubsetOf(moving)) return false;
     return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
   });
   return new Set(others.map(({ target }) => target.name));

@@ -576,6 +576,17 @@ describe('what provisioning says of the pods of a node that was marked', () => {
       expect(kinds(half(marked('b'), [reserved()]), beside)).toBe('remove');
     });
 
+    test('goes where those have come to it that are not of its own set', () => {
+      const missing = own.slice(1).map(({ uid }) => uid);
+      const pods = [...on('a', 0, 3), ...on('b', 0, 3), ...on('n', 0, 1, { uid: 'x' })];
+      const given = (promised: ReadonlyArray<string>) =>
+        half(marked('b'), [reserved()], { pods, ...promising(promised) });
+      expect(kinds(given([...missing, 'x']), home)).toBe('remove');
+      expect(kinds(given([...missing, 'x', 'y']), home)).toBe('1 nodes to start');
+      // Nobody is missing: it is open in a moment.
+      expect(kinds(given(['x']), home)).toBe('1 nodes to start');
+    });
+
     test('goes where that has come for these very pods', () => {
       const { node, claim } = marked('b');
       const annotations = { ...claim.metadata.annotations, 'nodewright.dev/replaced-by': 'claim-n' };

@@ -14,6 +14,7 @@ interface Given {
   readonly pods?: ReadonlyArray<Pod>;
   /** How many the owner wants; absent: it is not known. */
   readonly desired?: number;
+  readonly kind?: 'Job';
   readonly movers?: ReadonlyArray<Mover>;
   readonly taken?: ReadonlyArray<string>;
 }
@@ -30,13 +31,13 @@ const going = {
 };
 const living = { metadata: { name: 'd' }, spec: {}, status: { nodeName: 'stays' } };
 
-function seen({ pods = [], desired }: Given): Present {
+function seen({ pods = [], desired, kind }: Given): Present {
   const owners =
     desired === undefined
       ? []
       : [
           { uid: 'other', desired: 99 },
-          { uid: 'shop', desired },
+          { uid: 'shop', desired, kind },
         ];
   return { pods, shapes, owners, nodes, nodeClaims: [going, living] } as unknown as Present;
 }
@@ -116,6 +117,13 @@ describe('for one who is gone, or on its way out,', () => {
     // One that is in no snapshot wants none.
     expect(heirs({ movers: counted, pods: has })).toEqual(NOBODY);
     expect(heirs({ pods: has, desired: 1 })).toEqual({ ...NOBODY, awaited: 1, unborn: 1 });
+  });
+
+  test('nobody is to be born of a Job: it may make its next pod minutes later, and that comes in its place then', () => {
+    const job = { movers: [mover('m', { isCounted: true })], desired: 2, kind: 'Job' } as const;
+    expect(heirs(job)).toEqual(NOBODY);
+    expect(heirs({ ...job, pods: [pod('w', null)] })).toEqual({ ...NOBODY, waiting: ['w'], taken: ['w'] });
+    expect(heirs({ ...job, pods: [pod('m', 'old')] })).toMatchObject({ awaited: 1, unborn: 0 });
   });
 
   test('nobody where nobody moves', () => {
