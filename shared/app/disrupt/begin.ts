@@ -1,5 +1,5 @@
 import type { AuditedDisruption } from '../../core/disruption/sound-disruption.ts';
-import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
+import { FORCED_REASONS, type DisruptionStep } from '../../core/disruption/plan/disruption-plan.ts';
 import type { DisruptionInput, DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
@@ -97,9 +97,10 @@ async function planHolding(
   const first = goes === 'all' ? plan : forcedAmong(plan, planWith);
   if (first.steps.length === 0) return { kind: 'waiting', for: 'nodes for pods that wait' };
   const fixed = fixedPoolsOf(input);
+  const inUse = await nodesInUse(ports, gathered, first.steps[0]);
   const held = await whatHolds(
-    first,
-    (leftOut) => planWith({ goes, leftOut }),
+    inUse.size === 0 ? first : planWith({ goes, leftOut: inUse }),
+    (leftOut) => planWith({ goes, leftOut: leftOut.union(inUse) }),
     async (one, step) => {
       const replaced = await planReplacements(ports, gathered, { plan: one, step, before, fixed });
       // Last, as plans take seconds: whoever comes between this and the marks finds them, and the set is taken back.
@@ -114,16 +115,28 @@ async function planHolding(
 const NEWS_MS = 60_000;
 
 /**
- * Refused for the nodes that have a new pod which the view does not know: it is as old as the plan, and they would be
- * marked, and the marks taken off again. Never for nodes that must go.
+ * Refused for what has new pods by now, where something would be bought, or all nodes have some. Else those that have
+ * none go, and the marks of the others come off at the second look: where pods come all the time nothing would go.
  */
-async function unlessInUse(
+async function unlessInUse(ports: Ports, gathered: Gathered, replaced: Replaced): Promise<Replaced | Refused> {
+  const { step, plan } = replaced;
+  const inUse = await nodesInUse(ports, gathered, step);
+  const goes = inUse.size === 0 || (plan.claims.length === 0 && inUse.size < step.remove.length);
+  if (goes) return replaced;
+  const nodes = [...inUse];
+  return { kind: 'refused', why: `new pods have come to ${nodes.join(', ')}`, nodes };
+}
+
+/**
+ * Names of the nodes of the step that have a new pod which the view does not know, as it is as old as the plan: they
+ * would be marked, and the marks taken off again. None of nodes that must go.
+ */
+async function nodesInUse(
   { kubernetes, now }: Ports,
   { snapshot }: Gathered,
-  replaced: Replaced,
-): Promise<Replaced | Refused> {
-  const { step } = replaced;
-  if (FORCED_REASONS.has(step.reason)) return replaced;
+  step: DisruptionStep | undefined,
+): Promise<ReadonlySet<string>> {
+  if (step === undefined || FORCED_REASONS.has(step.reason)) return new Set();
   const known = new Set(snapshot.pods.map(({ uid }) => uid));
   const inUse = await inParallel(step.remove, NODES_AT_ONCE, async (name) => {
     const pods = await alone(() => kubernetes.list('Pod', { fields: `spec.nodeName=${name}`, mayBeOld: true }));
@@ -131,12 +144,15 @@ async function unlessInUse(
     const answer = pods.kind === 'done' ? pods.answer : [];
     return answer.some((pod) => !known.has(pod.metadata.uid) && isNew(pod, now())) ? [name] : [];
   });
-  const nodes = inUse.flat();
-  return nodes.length === 0 ? replaced : { kind: 'refused', why: `new pods have come to ${nodes.join(', ')}`, nodes };
+  return new Set(inUse.flat());
 }
+
+/** Those that belong to the node go with it. */
+const OF_NODES: ReadonlySet<string> = new Set(['DaemonSet', 'Node']);
 
 function isNew({ metadata, status }: NodePod, nowMs: number): boolean {
   if (hasEnded(status?.phase) || metadata.deletionTimestamp !== undefined) return false;
+  if (metadata.ownerReferences?.some(({ kind }) => OF_NODES.has(kind)) === true) return false;
   return startedMs(status?.startTime) > nowMs - NEWS_MS;
 }
 

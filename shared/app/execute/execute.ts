@@ -103,6 +103,19 @@ async function isOver(ports: Ports, state: LedgerState): Promise<boolean> {
   return executed || generation !== state.generation;
 }
 
+/** Asks once a second at most, however many want to know. Where that fails the answer is no: it is asked once more. */
+function oncePerSecond(ports: Ports, ask: () => Promise<boolean>): () => Promise<boolean> {
+  let askedMs = Number.NEGATIVE_INFINITY;
+  let answer = Promise.resolve(false);
+  return () => {
+    if (ports.now() - askedMs >= 1_000) {
+      askedMs = ports.now();
+      answer = alone(ask).then((asked) => asked.kind === 'done' && asked.answer);
+    }
+    return answer;
+  };
+}
+
 const NOTHING_MARKED: MarkedForRemoval = { versions: [], kept: null, failed: null };
 
 /** What became of one claim. */
@@ -148,18 +161,22 @@ async function createClaims(
     // Each group is made as long as the decision is ours to execute.
     if (await isOver(ports, state)) return hinted.then(() => null);
     const before = state;
+    let isStopped = false;
+    const askedBySecond = oncePerSecond(ports, () => isOver(ports, before));
     const together = numbered.slice(start, start + HINTED_TOGETHER);
     const creating = eachAlone(together, CREATIONS_AT_ONCE, async ({ planned, name }): Promise<Outcome> => {
       const why = past.get(name);
       if (why !== undefined) return { kind: 'not-made', why };
       // Of those before it in its group each may have taken half a minute.
-      if (await isOver(ports, before)) return { kind: 'unwanted' };
+      isStopped ||= await askedBySecond();
+      if (isStopped) return { kind: 'unwanted' };
       return create(ports, decision, planned, { name, parts: partsByPool.get(planned.nodePool) });
     });
     // The hints of the claims before travel while these are created.
     const goingOn =
       start === 0 ? before : alone(() => ports.ledger.goOn(before)).then((heard) => orElse(heard, before));
     const [created, , heard] = await Promise.all([creating, hinted, goingOn]);
+    if (isStopped) return null;
     state = heard;
     const group = together.map(({ name, planned: { nodePool } }, index): Made => {
       const parts = partsByPool.get(nodePool);

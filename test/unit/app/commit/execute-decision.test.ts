@@ -4,6 +4,7 @@ import { resume, resumeNow } from '../../../../shared/app/commit/commit-plan.ts'
 import { execute } from '../../../../shared/app/execute/execute.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
 import { toQueueMessages } from '../../../../shared/contract/messages/queue-messages.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
 import { START, type Sent, decisionOf, denying, namesIn, since, smallCluster } from '../../../kit/app/small-cluster.ts';
@@ -155,6 +156,20 @@ describe('an executor that is held up while others finish its decision', () => {
     await resumeNow({ ...ports, kubernetes: { ...ports.kubernetes, create } });
     // The others' requests and its own.
     expect(trace.filter(isCreation)).toHaveLength(names.length + 250);
+  });
+
+  test('makes all where it cannot be asked once whether they have, and asks once a second', async () => {
+    const { ports, clock, trace, outside, claims } = await committed(names.slice(0, 100));
+    clock.advance(SILENCE_MS);
+    let reads = 0;
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'GET' || !path.includes('/leases/')) return;
+      reads += 1;
+      if (reads === 3) throw new RetryableError('429');
+    };
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect([claims().length, trace.filter(isCreation).length]).toEqual([100, 100]);
+    expect(reads).toBeLessThan(8);
   });
 
   test('makes none of those whose turn in the group comes later', async () => {

@@ -487,6 +487,8 @@ describe('an empty node is asked for pods that the view does not have yet', () =
 
   test.each<readonly [string, Fields, Fields]>([
     ['has ended', { phase: 'Succeeded' }, {}],
+    ['is of a DaemonSet', {}, { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }] }],
+    ['is static', {}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' }] }],
     ['has failed', { phase: 'Failed' }, {}],
     ['started earlier, and is none that plans are about', { startTime: time(60_000) }, {}],
     ['is on its way out', {}, { finalizers: ['hold'], deletionTimestamp: time(0) }],
@@ -548,10 +550,25 @@ describe('an empty node is asked for pods that the view does not have yet', () =
     expect(cluster.marks('spare').tainted).toBe(false);
   });
 
+  test('and goes, and is opened again, where it is one of several for which nothing is bought', async () => {
+    const cluster = consolidated();
+    cluster.addReady('other');
+    const view = await cluster.ports.snapshots.list();
+    let plans = 0;
+    const planner: Ports['planner'] = (...asked) => {
+      plans += 1;
+      if (plans === 2) cluster.addRunning('late', 'spare');
+      return cluster.ports.planner(...asked);
+    };
+    const snapshots = { ...cluster.ports.snapshots, latest: () => Promise.resolve(view) };
+    expect(await disrupt({ ...cluster.ports, planner, snapshots })).toMatchObject({ kind: 'begun', nodes: 2 });
+    expect([cluster.marks('spare').tainted, cluster.marks('other').tainted]).toEqual([true, true]);
+  });
+
   test('and so is each that may go in its place', async () => {
     const { ports, addRunning, marks } = await after({});
     addRunning('later', 'used');
-    expect(await disrupt(ports)).toMatchObject({ kind: 'refused', why: 'new pods have come to aks-spare' });
+    expect(await disrupt(ports)).toMatchObject({ kind: 'refused', why: 'new pods have come to aks-used' });
     expect([marks('spare').tainted, marks('used').tainted]).toEqual([false, false]);
   });
 
