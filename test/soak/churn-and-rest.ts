@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { azureDefaults } from '../../sandbox/azure/state/options.ts';
 import { readSizes } from '../../sandbox/azure/catalog/sizes.ts';
+import { hostCount } from '../../sandbox/world/processes/functions-hosts.ts';
 import { WATCHABLE } from '../../sandbox/start/steer/disruption-switch.ts';
 import { paceFor } from '../../sandbox/start/pace.ts';
 import { readPrices } from '../../sandbox/start/view/price-list.ts';
@@ -73,6 +74,7 @@ export async function churnAndRest(options: SoakOptions, say: (line: string) => 
     systemNode: true,
     storage: 'disk',
     cuttable: true,
+    hosts: options.hosts,
   });
   try {
     const observed = await observe(world, nowMs);
@@ -265,7 +267,7 @@ async function takeSamples({ stage, seen }: Run): Promise<void> {
 }
 
 async function toLook(run: Run): Promise<Look> {
-  const { stage, seen } = run;
+  const { options, stage, seen } = run;
   const { world, observed, book, nowMs } = stage;
   const queues = await readQueues(world.sandbox).catch(() => null);
   return {
@@ -277,7 +279,13 @@ async function toLook(run: Run): Promise<Look> {
     creations: world.sandbox.azure.counters().creations,
     queues,
     confessions: confessionsIn(readTold(world.lines.slice(seen.lines))),
-    memoryMb: new Map([...seen.samples].map(([part, own]) => [part, own.at(-1)?.rssMb ?? 0])),
+    // Of a Functions host in the mean.
+    memoryMb: new Map(
+      [...seen.samples].map(([part, own]) => {
+        const processes = part === FUNCTIONS_HOST ? hostCount(options.hosts) : 1;
+        return [part, (own.at(-1)?.rssMb ?? 0) / processes];
+      }),
+    ),
     book,
   };
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Hosting } from '../../sandbox/world/processes/functions-hosts.ts';
 import { leavable, PAUSE_S } from './draw-actions.ts';
 
 /** How to run a soak. */
@@ -8,6 +9,8 @@ export interface SoakOptions {
   /** Fixes what happens and when; what the system makes of it stays its own. */
   readonly seed: string;
   readonly controlPlane: 'embedded' | 'real';
+  /** One process for all functions, or several, as Azure has it: then a long search holds up nobody else's. */
+  readonly hosts: Hosting;
   /** Between two actions in the mean, seconds. */
   readonly pauseS: number;
   /** Kinds and sorts of actions that do not happen. */
@@ -32,7 +35,7 @@ const MINUTES_MAX = 24 * 60;
 /** More often than that nothing comes to rest between two actions; an hour is longer than any churn needs. */
 const PAUSE_MIN_S = 3;
 const PAUSE_MAX_S = 3_600;
-const OPTIONS = ['--minutes', '--seed', '--control-plane', '--pause', '--without', '--report', '--help'];
+const OPTIONS = ['--minutes', '--seed', '--control-plane', '--hosts', '--pause', '--without', '--report', '--help'];
 
 function namesIn(names: ReadonlyArray<string>): string {
   const half = Math.ceil(names.length / 2);
@@ -45,6 +48,7 @@ export const usage = `Usage: node test/soak/run.ts [OPTIONS]        (npm run bui
   --minutes N              how long, from ${MINUTES_MIN} to ${MINUTES_MAX} (default: 10): seven tenths churn, three tenths rest
   --seed TEXT              fixes what happens and when (default: drawn, and printed)
   --control-plane NAME     embedded, or real, for which KUBEBUILDER_ASSETS names the folder of binaries (default: embedded)
+  --hosts NAME             one, or as-on-azure: a process for each function, some of them twice (default: one)
   --pause N                seconds between two actions in the mean, from ${PAUSE_MIN_S} to ${PAUSE_MAX_S} (default: ${PAUSE_S})
   --without NAMES          actions that do not happen, with commas between: ${leavable.slice(0, 5).join(', ')},
 ${namesIn(leavable.slice(5))}
@@ -73,6 +77,7 @@ export function parseSoakOptions(
     minutes: numberOf('--minutes', given.get('--minutes') ?? '10', MINUTES_MIN, MINUTES_MAX),
     seed,
     controlPlane,
+    hosts: hostsOf(given.get('--hosts') ?? 'one'),
     pauseS: numberOf('--pause', given.get('--pause') ?? String(PAUSE_S), PAUSE_MIN_S, PAUSE_MAX_S),
     without: withoutOf(given.get('--without') ?? ''),
     assets: controlPlane === 'real' ? assets : null,
@@ -115,6 +120,11 @@ function numberOf(option: string, text: string, least: number, most: number): nu
 function planeOf(text: string): 'embedded' | 'real' {
   if (text === 'embedded' || text === 'real') return text;
   throw new UsageError(`--control-plane is embedded or real, not ${text}`);
+}
+
+function hostsOf(text: string): Hosting {
+  if (text === 'one' || text === 'as-on-azure') return text;
+  throw new UsageError(`--hosts is one or as-on-azure, not ${text}`);
 }
 
 /** Where what belongs to the report goes, beside it: `log`, `lives.json` or `cluster.json` in place of its `json`. */

@@ -7,7 +7,7 @@ const parse = (args: ReadonlyArray<string>, environment: Readonly<Record<string,
 
 test('a soak takes ten minutes on the embedded control plane, with a seed that is drawn', () => {
   const expected = { minutes: 10, seed: 's-drawn', controlPlane: 'embedded', assets: null, without: new Set() };
-  expect(parse([])).toEqual({ ...expected, pauseS: 7, report: '.soak/s-drawn-embedded.json' });
+  expect(parse([])).toEqual({ ...expected, hosts: 'one', pauseS: 7, report: '.soak/s-drawn-embedded.json' });
 });
 
 test('every option is understood, with a space or an equals sign', () => {
@@ -18,6 +18,7 @@ test('every option is understood, with a space or an equals sign', () => {
     '--control-plane',
     'real',
     '--pause=10.8',
+    '--hosts=as-on-azure',
     '--report=out.json',
     '--without=kill-relay,freeze',
   ];
@@ -26,6 +27,7 @@ test('every option is understood, with a space or an equals sign', () => {
     seed: 'a/b=c',
     controlPlane: 'real',
     assets: 'bin',
+    hosts: 'as-on-azure',
     pauseS: 10.8,
     without: new Set(['kill-relay', 'freeze']),
     report: 'out.json',
@@ -55,6 +57,7 @@ test.each([
   [['--seed', 'a', '--seed', 'b'], '--seed is given more than once'],
   [['--without', 'kill,evil'], '--without knows no evil: there are scale'],
   [['--control-plane', 'kind'], '--control-plane is embedded or real, not kind'],
+  [['--hosts', 'two'], '--hosts is one or as-on-azure, not two'],
   [['--control-plane', 'real'], '--control-plane real needs KUBEBUILDER_ASSETS'],
   [['--seeds', 'a'], 'There is no option --seeds'],
   [['60'], 'There is no option 60'],
