@@ -168,7 +168,7 @@ async function createClaims(
       const why = past.get(name);
       if (why !== undefined) return { kind: 'not-made', why };
       // Of those before it in its group each may have taken half a minute.
-      isStopped ||= await askedBySecond();
+      if (await askedBySecond()) isStopped = true;
       if (isStopped) return { kind: 'unwanted' };
       return create(ports, decision, planned, { name, parts: partsByPool.get(planned.nodePool) });
     });
@@ -336,7 +336,7 @@ function podsText(pods: PlannedClaim['pods']): string {
  */
 async function whatIsThere(ports: Ports, name: string): Promise<Outcome> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  if (claim?.metadata.deletionTimestamp !== undefined) return { kind: 'not-made', why: 'it has been given up' };
+  if (claim?.metadata.deletionTimestamp !== undefined) return { kind: 'not-made', why: 'it is being deleted' };
   return { kind: 'there', version: claim?.metadata.resourceVersion ?? null };
 }
 

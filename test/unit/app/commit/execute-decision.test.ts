@@ -343,7 +343,10 @@ describe('where not all comes that is to come in the place of nodes', () => {
     const { ports, stateOf, addClaim, server, marks } = await replacing();
     addClaim('general-2');
     server.delete('nodeclaims', 'general-2');
-    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    const told: Array<unknown> = [];
+    const log: Ports['log'] = (event, facts) => void (event === 'nodeclaim-not-made' && told.push(facts));
+    expect(await resumeNow({ ...ports, log })).toMatchObject({ executed: true });
+    expect(told).toEqual([{ claim: 'general-2', decision: '000000001-d', why: 'it is being deleted' }]);
     expect([stateOf('general-1'), stateOf('general-2'), marks('a').tainted]).toEqual(['leaving', 'leaving', false]);
   });
 });
