@@ -2,6 +2,7 @@ import type { AuditedDisruption } from '../../core/disruption/sound-disruption.t
 import { FORCED_REASONS, type DisruptionStep } from '../../core/disruption/plan/disruption-plan.ts';
 import type { DisruptionInput, DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import type { Plan } from '../../core/model/plan.ts';
+import { isPlacedByOwner } from '../../contract/snapshot/reduced/reduced-pod.ts';
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { type Instant, instant } from '../../core/quantity/units.ts';
@@ -147,12 +148,10 @@ async function nodesInUse(
   return new Set(inUse.flat());
 }
 
-/** Those that belong to the node go with it. */
-const OF_NODES: ReadonlySet<string> = new Set(['DaemonSet', 'Node']);
-
 function isNew({ metadata, status }: NodePod, nowMs: number): boolean {
   if (hasEnded(status?.phase) || metadata.deletionTimestamp !== undefined) return false;
-  if (metadata.ownerReferences?.some(({ kind }) => OF_NODES.has(kind)) === true) return false;
+  // Those that belong to the node go with it.
+  if (metadata.ownerReferences?.some((owner) => isPlacedByOwner(owner)) === true) return false;
   return startedMs(status?.startTime) > nowMs - NEWS_MS;
 }
 
