@@ -66,7 +66,7 @@ export function parseSoakOptions(
   if (args.includes('--help')) return null;
   const given = readPairs(args);
   const seed = given.get('--seed') ?? draw();
-  const controlPlane = planeOf(given.get('--control-plane') ?? 'embedded');
+  const controlPlane = oneOf('--control-plane', given.get('--control-plane') ?? 'embedded', ['embedded', 'real']);
   const assets = environment['KUBEBUILDER_ASSETS'] ?? '';
   if (controlPlane === 'real' && assets === '') {
     throw new UsageError(
@@ -77,7 +77,7 @@ export function parseSoakOptions(
     minutes: numberOf('--minutes', given.get('--minutes') ?? '10', MINUTES_MIN, MINUTES_MAX),
     seed,
     controlPlane,
-    hosts: hostsOf(given.get('--hosts') ?? 'one'),
+    hosts: oneOf<Hosting>('--hosts', given.get('--hosts') ?? 'one', ['one', 'as-on-azure']),
     pauseS: numberOf('--pause', given.get('--pause') ?? String(PAUSE_S), PAUSE_MIN_S, PAUSE_MAX_S),
     without: withoutOf(given.get('--without') ?? ''),
     assets: controlPlane === 'real' ? assets : null,
@@ -117,14 +117,10 @@ function numberOf(option: string, text: string, least: number, most: number): nu
   throw new UsageError(`${option} must be a number from ${least} to ${most}, not ${text}`);
 }
 
-function planeOf(text: string): 'embedded' | 'real' {
-  if (text === 'embedded' || text === 'real') return text;
-  throw new UsageError(`--control-plane is embedded or real, not ${text}`);
-}
-
-function hostsOf(text: string): Hosting {
-  if (text === 'one' || text === 'as-on-azure') return text;
-  throw new UsageError(`--hosts is one or as-on-azure, not ${text}`);
+function oneOf<Name extends string>(option: string, text: string, names: readonly [Name, Name]): Name {
+  const found = names.find((name) => name === text);
+  if (found === undefined) throw new UsageError(`${option} is ${names.join(' or ')}, not ${text}`);
+  return found;
 }
 
 /** Where what belongs to the report goes, beside it: `log`, `lives.json` or `cluster.json` in place of its `json`. */

@@ -212,18 +212,15 @@ export class Rest {
   pausedPools(): ReadonlySet<string> {
     const { server, policies } = this.#parts;
     const held = this.held();
-    const failing = server
-      .list('nodepools')
-      .filter(({ status }) => conditionStatus(status, 'DisruptionHealthy') === 'False');
-    const own = server.list('nodeclaims').filter(({ metadata }) => held.has(metadata.name));
-    const halted = new Set(
+    const denying = (type: string): ReadonlyArray<string> =>
       server
         .list('nodepools')
-        .filter(({ status }) => conditionStatus(status, 'RolloutHealthy') === 'False')
-        .map(({ metadata }) => metadata.name),
-    );
+        .filter(({ status }) => conditionStatus(status, type) === 'False')
+        .map(({ metadata }) => metadata.name);
+    const own = server.list('nodeclaims').filter(({ metadata }) => held.has(metadata.name));
+    const halted = new Set(denying('RolloutHealthy'));
     const keeping = own.filter((claim) => this.#isGoing(claim) || halted.has(poolOf(claim)));
-    return new Set([...failing.map(({ metadata }) => metadata.name), ...policies.heldPools(), ...keeping.map(poolOf)]);
+    return new Set([...denying('DisruptionHealthy'), ...policies.heldPools(), ...keeping.map(poolOf)]);
   }
 
   /**

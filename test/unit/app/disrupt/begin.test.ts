@@ -534,8 +534,8 @@ describe('an empty node is asked for pods that the view does not have yet', () =
     expect(asked).toEqual([old, old]);
   });
 
-  test('and stays with one that comes while its removal is planned, which takes seconds', async () => {
-    const cluster = consolidated();
+  /** The pod comes to `spare` while its removal is planned, which takes seconds. */
+  async function duringPlan(cluster: ReturnType<typeof consolidated>) {
     const view = await cluster.ports.snapshots.list();
     let plans = 0;
     const planner: Ports['planner'] = (...asked) => {
@@ -545,7 +545,13 @@ describe('an empty node is asked for pods that the view does not have yet', () =
       return cluster.ports.planner(...asked);
     };
     const snapshots = { ...cluster.ports.snapshots, latest: () => Promise.resolve(view) };
-    await disrupt({ ...cluster.ports, planner, snapshots });
+    const outcome = await disrupt({ ...cluster.ports, planner, snapshots });
+    return { outcome, plans };
+  }
+
+  test('and stays with one that comes while its removal is planned, which takes seconds', async () => {
+    const cluster = consolidated();
+    const { plans } = await duringPlan(cluster);
     expect(plans).toBeGreaterThanOrEqual(2);
     expect(cluster.marks('spare').tainted).toBe(false);
   });
@@ -553,15 +559,8 @@ describe('an empty node is asked for pods that the view does not have yet', () =
   test('and goes, and is opened again, where it is one of several for which nothing is bought', async () => {
     const cluster = consolidated();
     cluster.addReady('other');
-    const view = await cluster.ports.snapshots.list();
-    let plans = 0;
-    const planner: Ports['planner'] = (...asked) => {
-      plans += 1;
-      if (plans === 2) cluster.addRunning('late', 'spare');
-      return cluster.ports.planner(...asked);
-    };
-    const snapshots = { ...cluster.ports.snapshots, latest: () => Promise.resolve(view) };
-    expect(await disrupt({ ...cluster.ports, planner, snapshots })).toMatchObject({ kind: 'begun', nodes: 2 });
+    const { outcome } = await duringPlan(cluster);
+    expect(outcome).toMatchObject({ kind: 'begun', nodes: 2 });
     expect([cluster.marks('spare').tainted, cluster.marks('other').tainted]).toEqual([true, true]);
   });
 
