@@ -58,19 +58,24 @@ const STARTING_MS = 10 * 60_000;
 
 /**
  * Between looks at a dedicated node. That its pods come, or a startup taint goes, is told by the relay; that one has
- * found room elsewhere is not.
+ * found room elsewhere is not, and that is how every fifth node of a churn gets open.
  */
-const LOOK_MS = 10_000;
+const LOOK_MS = 5_000;
+const MOVING_LOOK_MAX_MS = 10_000;
 const LOOK_MAX_MS = 20_000;
 const STARTING_LOOK_MAX_MS = 60_000;
 
 /** Puts off the look at whether the planned pods have come. */
 export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): FollowOutcome {
-  const registeredMs = transitionMs(claim, 'Registered');
   const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
-  const pauseMs = Math.min(Math.max(LOOK_MS, 2 * (ports.now() - registeredMs)), longestMs);
-  const lookAgainMs = Math.min(ports.now() + pauseMs, endOfDedication(claim, node));
+  const lookAgainMs = Math.min(nextLookMs(ports, claim, longestMs), endOfDedication(claim, node));
   return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs };
+}
+
+/** After as long as it has been there, within bounds. */
+function nextLookMs(ports: Ports, claim: NodeClaim, longestMs: number): number {
+  const thereMs = ports.now() - transitionMs(claim, 'Registered');
+  return ports.now() + Math.min(Math.max(LOOK_MS, thereMs), longestMs);
 }
 
 /** When everybody is let in, whoever has not come. */
@@ -166,7 +171,7 @@ async function awaitMovers(
   if (waiting.length + heirs.awaited === 0) return null;
   // They have places of their own: who may not be changed waits for that.
   await enter(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
-  const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
+  const lookAgainMs = Math.min(nextLookMs(ports, claim, MOVING_LOOK_MAX_MS), endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
 }
 

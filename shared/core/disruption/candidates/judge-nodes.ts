@@ -221,7 +221,7 @@ function forcedReason(claim: NodeClaim, now: Instant): Forced | null {
 }
 
 /** Emptiness and consolidation: what the pool's policy allows, once it is quiet. */
-function judgeVoluntary({ now, podBlock }: Rules, facts: Facts, pool: NodePool): Verdict {
+function judgeVoluntary({ now, podBlock, begunAs }: Rules, facts: Facts, pool: NodePool): Verdict {
   const { name } = pool.metadata;
   const { consolidateAfter = '0s', consolidationPolicy } = pool.spec.disruption ?? {};
   // 1. Does the pool consolidate? What it wanted for others and nobody uses goes all the same.
@@ -235,7 +235,9 @@ function judgeVoluntary({ now, podBlock }: Rules, facts: Facts, pool: NodePool):
   if (isOff) return { kind: 'may', reason: 'Empty' };
 
   // 3. Has it been quiet for long enough?
-  if (!isQuiet(facts, consolidateAfter, now)) return stays({ kind: 'not-consolidatable', consolidateAfter });
+  const isQuiet =
+    isQuietFor(facts, consolidateAfter, now) && (begunAs !== null || !hasNews(facts, consolidateAfter, now));
+  if (!isQuiet) return stays({ kind: 'not-consolidatable', consolidateAfter });
 
   // 4. Is it empty? That is enough for any policy.
   if (facts.disruption <= 1) return { kind: 'may', reason: 'Empty' };
@@ -269,12 +271,29 @@ function hasNeverBeenUsed({ machine: { claim }, moving }: Facts, now: Instant): 
 }
 
 /** The claim says Consolidatable, and no pod has come or gone since: the condition may be older than the last pod. */
-function isQuiet({ machine: { claim } }: Facts, consolidateAfter: string, now: Instant): boolean {
+function isQuietFor({ machine: { claim } }: Facts, consolidateAfter: string, now: Instant): boolean {
   const lengthMs = parseDuration(consolidateAfter);
   if (claim === null || lengthMs === null) return false;
   if (conditionOf(claim.status?.conditions, 'Consolidatable')?.status !== 'True') return false;
   const lastMs = parseTimestamp(claim.status?.lastPodEventTime);
   return lastMs === null || now - lastMs >= lengthMs;
+}
+
+/** What has come within this may not be known to the claim yet: the relay tells of pods once in ten seconds. */
+const NEWS_MS = 60_000;
+
+/**
+ * Has a pod come, of which the claim may not know yet? Once the node is marked its
+ * [second look](../second-look/begun.ts) knows who came before.
+ */
+function hasNews({ moving }: Facts, consolidateAfter: string, now: Instant): boolean {
+  const lengthMs = Math.min(parseDuration(consolidateAfter) ?? 0, NEWS_MS);
+  return moving.some((pod) => now - cameMs(pod, now) < lengthMs);
+}
+
+/** By the clock of its machine; where that says nothing yet, or is ahead, it has come when it was made. */
+function cameMs({ startedAtMs, createdAtMs }: Pod, now: Instant): number {
+  return startedAtMs === null || startedAtMs > now ? createdAtMs : startedAtMs;
 }
 
 function conditionOf(conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined {

@@ -158,17 +158,17 @@ describe('a node that others wait for, which Kubernetes has not opened yet', () 
     expect(pauseMs()).toBe(4_000);
     server.patch('nodes', 'aks-c', { spec: { taints: [reserved] } }, 'object');
     await look();
-    expect([says(), pauseMs()]).toEqual([['Registered', 'Initialized', 'Ready'], 10_000]);
+    expect([says(), pauseMs()]).toEqual([['Registered', 'Initialized', 'Ready'], 5_000]);
   });
 
   test('is not looked at sooner for a startup taint, whose end is told', async () => {
     const { look, outcomes, clock } = await joined({ pods: ['a'], areMovers: true, startupTaints: [driver] });
     await look();
-    expect((outcomes.at(-1) as Wait).lookAgainMs - clock.now()).toBe(10_000);
+    expect((outcomes.at(-1) as Wait).lookAgainMs - clock.now()).toBe(5_000);
   });
 
   test('is not where it waits for pods that may come as it is', async () => {
-    expect((await shut(false)).pauseMs()).toBe(10_000);
+    expect((await shut(false)).pauseMs()).toBe(5_000);
   });
 });
 

@@ -83,7 +83,7 @@ const passage = { ...dedicated, operator: 'Equal' };
 
 test('a new node is kept for its planned pods, which alone may come', async () => {
   const { look, taints, tolerations, nominated } = joined(['a', 'b']);
-  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 10_000 });
+  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 5_000 });
   expect(taints()).toEqual([dedicated]);
   expect([tolerations('a'), tolerations('b')]).toEqual([[passage], [passage]]);
   expect([nominated('a'), nominated('b')]).toEqual([undefined, undefined]);

@@ -185,10 +185,38 @@ describe('a node stays', () => {
     const waits = (consolidateAfter: string) => ({ kind: 'not-consolidatable', consolidateAfter });
     expect(verdict(quiet(5), after('5m'))).toBe('Underutilized');
     expect(verdict(quiet(4.99), after('5m'))).toEqual(waits('5m'));
-    expect(verdict(machine('a'), after('48h')), 'no pod has come to it').toBe('Underutilized');
+    const since = { createdAtMs: NOW - HOUR };
+    const old = { ...after('48h'), pods: on('a', 0, 1, since) };
+    expect(verdict(machine('a'), old), 'no pod has come to it').toBe('Underutilized');
     expect(verdict(machine('a', { conditions: [] }), after('5m'))).toEqual(waits('5m'));
     expect(verdict(machine('a'), after('soon')), 'it cannot be read').toEqual(waits('soon'));
     expect(verdict(quiet(0), { nodePools: [pool('general')] }), 'the pool says nothing').toBe('Underutilized');
+  });
+
+  test('as long as a pod of it is new, of which its claim does not know yet', () => {
+    const came = (secondsAgo: number | null, createdSecondsAgo: number, consolidateAfter = '15s') => {
+      const startedAtMs = secondsAgo === null ? null : NOW - secondsAgo * 1000;
+      const one = { startedAtMs, createdAtMs: NOW - createdSecondsAgo * 1000 };
+      const nodePools = [disruptable('general', { consolidateAfter })];
+      return verdict(machine('a'), { nodePools, pods: [...on('a', 0, 1, { createdAtMs: 0 }), ...on('a', 0, 1, one)] });
+    };
+    const waits = (consolidateAfter: string) => ({ kind: 'not-consolidatable', consolidateAfter });
+    expect(came(14, 90)).toEqual(waits('15s'));
+    expect(came(15, 90)).toBe('Underutilized');
+    expect(came(null, 5), 'its kubelet has not heard of it yet').toEqual(waits('15s'));
+    expect(came(null, 90)).toBe('Underutilized');
+    expect(came(-30, 90), 'the clock of its machine is ahead').toBe('Underutilized');
+    expect(came(59, 90, '5m')).toEqual(waits('5m'));
+    expect(came(60, 90, '5m'), 'its claim knows').toBe('Underutilized');
+    expect(came(0, 0, '0s'), 'nothing is waited for').toBe('Underutilized');
+  });
+
+  test('begun or not: what has come since is judged by what began it', () => {
+    const pods = on('a', 0, 1, { startedAtMs: NOW - 1000, createdAtMs: NOW - 2000 });
+    const nodePools = [disruptable('general', { consolidateAfter: '15s' })];
+    const given = disruptionInput({ machines: [machine('a')], shapes, pods, nodePools });
+    const [found] = judgeNodes(given, instant(NOW), 'Underutilized');
+    expect(found?.verdict).toMatchObject({ kind: 'may' });
   });
 });
 
