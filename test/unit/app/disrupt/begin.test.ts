@@ -177,6 +177,19 @@ describe('a step', () => {
     expect(others()).toEqual([]);
   });
 
+  test('that is refused is followed by what must go alone, while pods wait', async () => {
+    const { server, ports, outside, addReady, addPod, conditionOf, marks } = await oversized('4');
+    addReady('spare');
+    addPod('waits', '6');
+    const conditions = server.get('nodeclaims', 'large')?.status?.['conditions'] as ReadonlyArray<Fields>;
+    const drifted = { status: { conditions: [...conditions, since(START, 'Drifted')] } };
+    server.patch('nodeclaims', 'large', drifted, 'status');
+    outside.deny = denying('DELETE', '/nodeclaims/large');
+    expect(await disrupt(ports)).toMatchObject({ kind: 'refused', nodes: ['aks-large'] });
+    expect(conditionOf('large', 'WriteDenied')).toBeDefined();
+    expect(marks('spare').tainted).toBe(false);
+  });
+
   test('of a pool that lacks nodes waits for these, where their number is fixed', async () => {
     const claim = { nodePool: 'general', pods: [] } as unknown as Plan['claims'][number];
     const { asked, others } = await oversized();

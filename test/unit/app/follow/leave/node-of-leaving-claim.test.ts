@@ -62,6 +62,23 @@ describe('another Node of the name, made between the last look at it and its del
   });
 });
 
+test('another Node of the name, made once the first is deleted, keeps its finalizer', async () => {
+  const { look, server, outside, addNode, node } = leaving({ withMachine: false, nodeReady: 'Unknown' });
+  let isDeleted = false;
+  outside.onRequest = ({ method, path }) => {
+    if (!path.endsWith('/nodes/aks-c')) return;
+    if (isDeleted && method === 'GET') {
+      outside.onRequest = () => undefined;
+      server.remove('nodes', 'aks-c');
+      addNode('c', { id: 'other', finalizers: [finalizer] });
+    }
+    isDeleted ||= method === 'DELETE';
+  };
+  await alone(look);
+  expect([isDeleted, node()?.metadata.finalizers]).toEqual([true, [finalizer]]);
+  expect(node()?.metadata).not.toHaveProperty('deletionTimestamp');
+});
+
 test.each([
   ['deleted', {}],
   ['interruption', { [interruption]: 'preempt by then' }],
