@@ -209,6 +209,7 @@ export class Laws {
     const mayGo =
       this.#preempted.has(name) ||
       !this.#isNoticedMinutesAhead(claim) ||
+      this.#isSoonerThanSaid(claim) ||
       this.#isPast(claim, graceMsOf(pod) + 1000) ||
       this.#isNamedTooLate(claim);
     const why = mayGo ? null : this.#missingBefore(claim);
@@ -223,6 +224,16 @@ export class Laws {
     const [deletedMs, namedByMs] = [this.#deletedMs.get(name), this.#namedByMs.get(name)];
     const endsMs = Math.min((deletedMs ?? Infinity) + NAMED_WITHIN_MS, namedByMs ?? Infinity);
     return this.#parts.timeline.now() >= endsMs;
+  }
+
+  /**
+   * Has Azure announced a time that is sooner than the claim says, and too soon to wait? Two notices are acted on at
+   * once, and whoever has the one that is more urgent tells the pods, also where it may not be written.
+   */
+  #isSoonerThanSaid({ metadata: { name, annotations = {} } }: Stored): boolean {
+    const announcedMs = this.#announced.get(name) ?? Infinity;
+    const saidMs = Date.parse(annotations[annotation.terminationTimestamp] ?? '');
+    return announcedMs < saidMs - 1000 && announcedMs - this.#parts.timeline.now() <= REPLACED_FIRST_MS;
   }
 
   #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
