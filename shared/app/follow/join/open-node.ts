@@ -13,7 +13,7 @@ import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { patchNode } from '../../claims/patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { withoutBudgeted } from '../../gather/movers/budgeted.ts';
+import { withoutBudgeted, withoutHeldByBudget } from '../../gather/movers/budgeted.ts';
 import { heirsOf, withoutHeldUp } from '../../gather/movers/heirs.ts';
 import { matesOf } from '../../gather/movers/mates.ts';
 import { moversOf, plannedIn } from '../../gather/movers/planned.ts';
@@ -48,8 +48,9 @@ const MOVING_MS = 3 * 60_000;
 const HELD_UP_MS = 60_000;
 
 /**
- * ... and with replacements that are all in use, while a budget of pods holds the nodes to be removed. It may wait for
- * pods that would come to this very node: a spread may keep them from where they are planned until others have left.
+ * ... and while a budget of pods holds them: where they drain once nobody has come for so long, and where they are to
+ * be removed with replacements that are all in use. It may wait for pods that would come to this very node: a spread
+ * may keep them from where they are planned until others have left.
  */
 const BUDGETED_MS = 15_000;
 
@@ -164,7 +165,9 @@ async function awaitMovers(
   const isInTurn = decision?.crowds !== undefined;
   const isPatient = isInTurn || ports.now() < cameMs + HELD_UP_MS;
   const coming = isPatient ? all : withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS);
-  const movers = isInTurn ? coming : withoutBudgeted(coming, snapshot, ports.now() - BUDGETED_MS);
+  const heldSinceMs = ports.now() - BUDGETED_MS;
+  const leaving = cameMs > heldSinceMs ? coming : withoutHeldByBudget(coming, snapshot, heldSinceMs);
+  const movers = isInTurn ? coming : withoutBudgeted(leaving, snapshot, heldSinceMs);
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });

@@ -69,19 +69,20 @@ export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Pr
 }
 
 /** Without those that still run on a node whose drain began before `beganMs`, milliseconds since the epoch. */
-export function withoutHeldUp(
-  movers: ReadonlyArray<Mover>,
-  { pods, nodes, nodeClaims }: Present,
-  beganMs: number,
-): ReadonlyArray<Mover> {
+export function withoutHeldUp(movers: ReadonlyArray<Mover>, snapshot: Present, beganMs: number): ReadonlyArray<Mover> {
+  const heldUp = new Set(podsOfDrains(snapshot, beganMs).map(({ uid }) => uid));
+  return movers.filter(({ uid }) => !heldUp.has(uid));
+}
+
+/** The pods that still run on a node whose drain began before `beganMs`, and are not on the way out. */
+export function podsOfDrains({ pods, nodes, nodeClaims }: Present, beganMs: number): ReadonlyArray<SnapshotPod> {
   const isDraining = ({ metadata }: Pick<Node, 'metadata'>): boolean =>
     Date.parse(metadata.deletionTimestamp ?? '') <= beganMs;
   const draining = new Set([
     ...nodes.filter(isDraining).map(({ metadata }) => metadata.name),
     ...nodeClaims.filter(isDraining).map(nodeNameOf),
   ]);
-  const nodeOf = new Map(pods.map(({ uid, nodeName, deleting }) => [uid, deleting ? null : nodeName]));
-  return movers.filter(({ uid }) => !draining.has(nodeOf.get(uid) ?? ''));
+  return pods.filter(({ nodeName, deleting }) => !deleting && draining.has(nodeName ?? ''));
 }
 
 function leavingNodes(snapshot: Present): ReadonlySet<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withoutBudgeted } from '../../../../../shared/app/gather/movers/budgeted.ts';
+import { withoutBudgeted, withoutHeldByBudget } from '../../../../../shared/app/gather/movers/budgeted.ts';
 import type { Mover } from '../../../../../shared/ports/store.ts';
 
 type Seen = Parameters<typeof withoutBudgeted>[1];
@@ -42,8 +42,12 @@ interface Given {
   readonly leavingPod?: string;
 }
 
-/** Of `shop`, which a budget holds, on node `a`, and of others on `a`, `b` and `c`; `gone` has no node any more. */
-function staying(given: Given = {}) {
+const movers = ['shop', 'on-a', 'on-b', 'on-c', 'gone'].map((uid): Mover => ({ uid, owner: 'o', shape: 's' }));
+
+const staying = (given: Given = {}) => withoutBudgeted(movers, seen(given), READY_MS).map(({ uid }) => uid);
+
+/** `shop`, which a budget holds, on node `a`, and of others on `a`, `b` and `c`; `gone` has no node any more. */
+function seen(given: Given): Seen {
   const { removals = { a: 'd1', b: 'd1', c: 'd2' }, reason = 'Underutilized', initializedMs = READY_MS } = given;
   const names = ['a', 'b', 'c'];
   const claims = names.map((name) => {
@@ -58,6 +62,7 @@ function staying(given: Given = {}) {
       spec: given.spec ?? {},
       status: {
         providerID: `azure://${name}`,
+        nodeName: `n-${name}`,
         conditions: [
           condition('Initialized', 'Initialized'),
           ...(removal === null ? [] : [condition('DisruptionReason', reason)]),
@@ -76,7 +81,7 @@ function staying(given: Given = {}) {
   const pod = (uid: string, nodeName: string, shape = 1) => {
     return { uid, name: uid, nodeName, shape, deleting: uid === given.leavingPod, ready: true };
   };
-  const seen = {
+  return {
     pods: [pod('shop', 'n-a', 0), ...names.map((name) => pod(`on-${name}`, `n-${name}`))],
     shapes,
     owners: [],
@@ -84,8 +89,6 @@ function staying(given: Given = {}) {
     nodeClaims: [...claims, replacement],
     podDisruptionBudgets: given.budgets ?? [budget('p', 0)],
   } as unknown as Seen;
-  const movers = ['shop', 'on-a', 'on-b', 'on-c', 'gone'].map((uid): Mover => ({ uid, owner: 'o', shape: 's' }));
-  return withoutBudgeted(movers, seen, READY_MS).map(({ uid }) => uid);
 }
 
 const ALL = ['shop', 'on-a', 'on-b', 'on-c', 'gone'];
@@ -126,5 +129,21 @@ describe('who is not waited for, as a budget of pods holds them', () => {
   test('is not who is on the way out: a successor comes', () => {
     expect(staying({ leavingPod: 'on-b' })).toEqual(['on-b', 'on-c', 'gone']);
     expect(staying({ leavingPod: 'shop' })).toEqual(ALL);
+  });
+});
+
+describe('who is not waited for on a node that drains, as a budget of pods holds them', () => {
+  const left = (given: Given, beganMs = READY_MS) =>
+    withoutHeldByBudget(movers, seen({ deleted: 'a', ...given }), beganMs).map(({ uid }) => uid);
+
+  test('is each whom it holds, and nobody beside', () => {
+    expect(left({})).toEqual(['on-a', 'on-b', 'on-c', 'gone']);
+    expect(left({ deleted: 'b' })).toEqual(ALL);
+  });
+
+  test('is nobody where the drain has just begun, the budget lets one go, or the pod is on the way out', () => {
+    expect(left({}, READY_MS - 1)).toEqual(ALL);
+    expect(left({ budgets: [budget('p', 1)] })).toEqual(ALL);
+    expect(left({ leavingPod: 'shop' })).toEqual(ALL);
   });
 });

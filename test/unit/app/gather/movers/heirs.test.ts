@@ -187,7 +187,41 @@ describe('a node that is to take the pods of one that goes', () => {
     expect(isKept()).toBe(false);
   });
 
-  test('stays kept for a minute after the last has come where a budget holds the drain of their node up', async () => {
+  /** The other drains; of its two pods one has come, and a budget lets the second not leave from now on. */
+  async function drainingByBudget() {
+    const cluster = await movingByBudget(moving);
+    const { ports, clock, server, claim, addWaiting, bind, allow } = cluster;
+    allow(1);
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    clock.advance(10_000);
+    server.remove('pods', 'default/a');
+    addWaiting('a2', owned('shop'));
+    bind('a2');
+    await follow(ports, { kind: 'NodeClaim', name: claim, podEventMs: clock.now() });
+    allow(0);
+    return cluster;
+  }
+
+  test('is open to all 15 s after the last has come where a budget of pods lets the others not leave', async () => {
+    const { look, isKept, clock } = await drainingByBudget();
+    clock.advance(15_000 - 1);
+    await look();
+    expect(isKept()).toBe(true);
+    clock.advance(1);
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('stays kept where the budget lets them leave by then', async () => {
+    const { look, isKept, clock, allow } = await drainingByBudget();
+    allow(1);
+    clock.advance(59_999);
+    await look();
+    expect(isKept()).toBe(true);
+  });
+
+  test('stays kept for a minute after the last has come where something else holds the drain of their node up', async () => {
     const { ports, look, isKept, clock, server, claim, addWaiting, bind } = await moving();
     clock.advance(6_000);
     await disrupt(ports);
