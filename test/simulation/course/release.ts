@@ -43,6 +43,8 @@ export class Releases {
   readonly #haltedMs = new Map<string, number>();
   /** By pool, how many nodes have gone for the newest image. */
   readonly #gone = new Map<string, number>();
+  /** By pool, until when a new node that had baked was there, where it is not any more. */
+  readonly #bakedUntilMs = new Map<string, number>();
   #isOver = false;
 
   constructor(parts: ReleaseParts) {
@@ -128,6 +130,7 @@ export class Releases {
     if (before === 0 || fresh.some(([, sinceMs]) => now - sinceMs >= this.bakeMs - 1_000)) return null;
     const own = (claim.metadata.annotations?.[annotation.replacedBy] ?? '').split(',');
     const markedMs = Date.parse(String(conditionOf(claim, 'DisruptionReason')?.['lastTransitionTime']));
+    if (markedMs <= (this.#bakedUntilMs.get(pool) ?? Number.NEGATIVE_INFINITY) + this.#readBeforeMs) return null;
     const others = fresh.filter(
       ([one, sinceMs]) => !own.includes(one) && markedMs - sinceMs > this.#readBeforeMs && this.#isKnownNew(one, claim),
     );
@@ -162,6 +165,7 @@ export class Releases {
     this.#publishedMs = timeline.now();
     this.#initializedMs.clear();
     this.#gone.clear();
+    this.#bakedUntilMs.clear();
     tell(image);
   }
 
@@ -175,7 +179,9 @@ export class Releases {
       if (annotations?.[annotation.rolloutHalted] === undefined) this.#haltedMs.delete(name);
       else if (!this.#haltedMs.has(name)) this.#haltedMs.set(name, this.#parts.timeline.now());
     }
-    if (resource !== 'nodeclaims' || after === null || after.status?.['imageID'] !== this.#image) return;
+    if (resource !== 'nodeclaims') return;
+    if (before !== null && before.metadata.deletionTimestamp === undefined) this.#left(before, after);
+    if (after === null || after.status?.['imageID'] !== this.#image) return;
     if (!isInitialized(after) || (before !== null && isInitialized(before))) return;
     const { name } = after.metadata;
     if (this.#publishedMs > this.#parts.timeline.now()) return;
@@ -183,6 +189,14 @@ export class Releases {
     if (this.#isBad) {
       this.#parts.timeline.after(BREAKS_AFTER_MS, () => this.#isBad && this.#parts.setReady(`aks-${name}`, 'Unknown'));
     }
+  }
+
+  /** A claim that lived may do so no more: who was begun while a new node had baked goes, though that one has gone. */
+  #left({ metadata: { name, labels } }: Stored, after: Stored | null): void {
+    if (after !== null && after.metadata.deletionTimestamp === undefined) return;
+    const now = this.#parts.timeline.now();
+    const sinceMs = this.#initializedMs.get(name) ?? Number.POSITIVE_INFINITY;
+    if (now - sinceMs >= this.bakeMs - 1_000) this.#bakedUntilMs.set(labels?.[label.nodePool] ?? '', now);
   }
 }
 
