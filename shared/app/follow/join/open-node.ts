@@ -1,7 +1,9 @@
 import { HELD_BACK_MS } from '../../gather/crowds.ts';
 import { label, taint } from '../../../contract/names.ts';
+import type { Snapshot } from '../../../contract/snapshot/parse.ts';
 import type { Node, NodeClaim } from '../../../kubernetes/manifest.ts';
 import { RefusedError } from '../../../ports/errors.ts';
+import type { Mover } from '../../../ports/store.ts';
 import { isTrue } from '../../facts/conditions.ts';
 import { alone } from '../../ports/in-parallel.ts';
 import { WRITE_DENIED } from '../../tell/denied-condition.ts';
@@ -162,12 +164,8 @@ async function awaitMovers(
   const snapshot = all.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
   const cameMs = Math.max(sinceMs, lastPodEvent(claim, podEventMs, ports.now()) ?? 0);
-  const isInTurn = decision?.crowds !== undefined;
-  const isPatient = isInTurn || ports.now() < cameMs + HELD_UP_MS;
-  const coming = isPatient ? all : withoutHeldUp(all, snapshot, ports.now() - HELD_UP_MS);
-  const heldSinceMs = ports.now() - BUDGETED_MS;
-  const leaving = cameMs > heldSinceMs ? coming : withoutHeldByBudget(coming, snapshot, heldSinceMs);
-  const movers = isInTurn ? coming : withoutBudgeted(leaving, snapshot, heldSinceMs);
+  // Who comes in turn is waited for, whatever holds the others up.
+  const movers = decision?.crowds === undefined ? withoutHeld(all, snapshot, cameMs, ports.now()) : all;
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const { name: value } = claim.metadata;
   const waiting = await letIn(ports, claim, node.metadata.name, { value, pods: heirs.waiting });
@@ -176,6 +174,19 @@ async function awaitMovers(
   await enter(ports, claim, node.metadata.name, { value, pods: matesOf(decision, value, snapshot) });
   const lookAgainMs = Math.min(nextLookMs(ports, claim, MOVING_LOOK_MAX_MS), endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
+}
+
+/** Without those of whom nobody knows when they leave. `cameMs`: when a pod last came to the node, or it joined. */
+function withoutHeld(
+  all: ReadonlyArray<Mover>,
+  snapshot: Snapshot,
+  cameMs: number,
+  nowMs: number,
+): ReadonlyArray<Mover> {
+  const [heldUpMs, budgetedMs] = [nowMs - HELD_UP_MS, nowMs - BUDGETED_MS];
+  const coming = cameMs > heldUpMs ? all : withoutHeldUp(all, snapshot, heldUpMs);
+  const leaving = cameMs > budgetedMs ? coming : withoutHeldByBudget(coming, snapshot, budgetedMs);
+  return withoutBudgeted(leaving, snapshot, budgetedMs);
 }
 
 /** Is the node kept for pods that run elsewhere, so that it is in use before anybody has come? */

@@ -187,18 +187,23 @@ describe('a node that is to take the pods of one that goes', () => {
     expect(isKept()).toBe(false);
   });
 
-  /** The other drains; of its two pods one has come, and a budget lets the second not leave from now on. */
-  async function drainingByBudget() {
-    const cluster = await movingByBudget(moving);
-    const { ports, clock, server, claim, addWaiting, bind, allow } = cluster;
-    allow(1);
-    clock.advance(6_000);
-    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
-    clock.advance(10_000);
+  /** One of the pods has gone, its successor has come, and the relay tells of it. */
+  async function comeToIt({ ports, clock, server, claim, addWaiting, bind }: Awaited<ReturnType<typeof moving>>) {
     server.remove('pods', 'default/a');
     addWaiting('a2', owned('shop'));
     bind('a2');
     await follow(ports, { kind: 'NodeClaim', name: claim, podEventMs: clock.now() });
+  }
+
+  /** The other drains; of its two pods one has come, and a budget lets the second not leave from now on. */
+  async function drainingByBudget() {
+    const cluster = await movingByBudget(moving);
+    const { ports, clock, allow } = cluster;
+    allow(1);
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    clock.advance(10_000);
+    await comeToIt(cluster);
     allow(0);
     return cluster;
   }
@@ -222,14 +227,12 @@ describe('a node that is to take the pods of one that goes', () => {
   });
 
   test('stays kept for a minute after the last has come where something else holds the drain of their node up', async () => {
-    const { ports, look, isKept, clock, server, claim, addWaiting, bind } = await moving();
+    const cluster = await moving();
+    const { ports, look, isKept, clock } = cluster;
     clock.advance(6_000);
     await disrupt(ports);
     clock.advance(50_000);
-    server.remove('pods', 'default/a');
-    addWaiting('a2', owned('shop'));
-    bind('a2');
-    await follow(ports, { kind: 'NodeClaim', name: claim, podEventMs: clock.now() });
+    await comeToIt(cluster);
     clock.advance(59_000);
     await look();
     expect(isKept()).toBe(true);
