@@ -174,14 +174,20 @@ export class Releases {
   }
 
   #changed({ resource, before, after }: Change): void {
-    if (resource === 'nodepools' && after !== null) {
-      const { name, annotations } = after.metadata;
-      if (annotations?.[annotation.rolloutHalted] === undefined) this.#haltedMs.delete(name);
-      else if (!this.#haltedMs.has(name)) this.#haltedMs.set(name, this.#parts.timeline.now());
-    }
+    if (resource === 'nodepools' && after !== null) this.#noteHalt(after);
     if (resource !== 'nodeclaims') return;
     if (before !== null && before.metadata.deletionTimestamp === undefined) this.#left(before, after);
-    if (after === null || after.status?.['imageID'] !== this.#image) return;
+    if (after !== null) this.#noteNew(before, after);
+  }
+
+  #noteHalt({ metadata: { name, annotations } }: Stored): void {
+    if (annotations?.[annotation.rolloutHalted] === undefined) this.#haltedMs.delete(name);
+    else if (!this.#haltedMs.has(name)) this.#haltedMs.set(name, this.#parts.timeline.now());
+  }
+
+  /** A claim of the newest image may have been initialized. */
+  #noteNew(before: Stored | null, after: Stored): void {
+    if (after.status?.['imageID'] !== this.#image) return;
     if (!isInitialized(after) || (before !== null && isInitialized(before))) return;
     const { name } = after.metadata;
     if (this.#publishedMs > this.#parts.timeline.now()) return;
