@@ -2,12 +2,14 @@ import { annotation } from '../../contract/names.ts';
 import type { Candidate } from '../../core/disruption/second-look/begun.ts';
 import { reasonOf } from '../../core/disruption/second-look/judge-begun.ts';
 import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
+import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { parseAmounts } from '../../kubernetes/text/quantity.ts';
 import { eventAbout, written } from '../claims/node-claim.ts';
+import { despiteRivals } from '../execute/despite-rivals.ts';
 import { NODES_AT_ONCE, tellFailed } from '../execute/mark.ts';
 import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
 import { isTrue, toTimestamp } from '../facts/conditions.ts';
-import { RefusedError } from '../../ports/errors.ts';
+import { LostRaceError, RefusedError } from '../../ports/errors.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -74,32 +76,16 @@ export function removalOf({ claim: { metadata } }: Candidate): string | null {
 }
 
 /**
- * Does the claim still say that it is to go, by the decision that was judged, and is its node closed? What was judged
- * may be old: an execution that was held up would remove a node that another has taken the marks off, and that has pods
- * again.
- */
-async function isStillMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
-  const { claim, node } = candidate;
-  const current = await ports.kubernetes.get('NodeClaim', { name: claim.metadata.name, namespace: null });
-  if (current === null || current.metadata.uid !== claim.metadata.uid) return false;
-  if (removalOf({ claim: current, node }) !== removalOf(candidate)) return false;
-  const closed = await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null });
-  return isTrue(current.status?.conditions, 'DisruptionReason') && isDisrupted(closed);
-}
-
-/**
  * From here it drains: see `terminate`. Of another claim of that name nothing is removed, nor of one that is not marked
- * any more. A sick node is not asked for patience: as in Karpenter its deadline is now.
+ * any more.
  */
 async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
   const { claim, node } = candidate;
-  if (!(await isStillMarked(ports, candidate))) return false;
+  if (!(await despiteRivals(() => deleteMarked(ports, candidate)))) return false;
   const { name, uid } = claim.metadata;
   const reason = reasonOf(claim) ?? '';
-  if (reason === 'Unhealthy') {
-    const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
-    written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { annotations } }), name);
-  }
+  ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });
+  await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
   const told = 'DisruptionTerminating';
   const about = [
     eventAboutNode(node, 'Normal', told, `Disrupting Node: ${reason}`),
@@ -109,8 +95,43 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
     // Two, in Karpenter's order.
     await publish(ports.kubernetes, note, ports.now());
   }
-  await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
-  await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
-  ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });
   return true;
+}
+
+/**
+ * Deletes the claim as it was read with the marks on it: a request that stands still on its way would remove a node that
+ * another look has taken them off meanwhile, and that has pods again. A sick node is not asked for patience: as in
+ * Karpenter its deadline is now. Throws LostRaceError where somebody has written since.
+ */
+async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
+  const marked = await readMarked(ports, candidate);
+  if (marked === null) return false;
+  const { name, uid, resourceVersion } = marked.metadata;
+  const key = { name, namespace: null };
+  let version = resourceVersion;
+  if (reasonOf(marked) === 'Unhealthy') {
+    const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
+    const patch = { metadata: { resourceVersion, annotations } };
+    version = written(await ports.kubernetes.patch('NodeClaim', key, patch), name).metadata.resourceVersion;
+  }
+  const asRead = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(version === undefined ? {} : { resourceVersion: version }),
+  };
+  const outcome = await ports.kubernetes.delete('NodeClaim', key, asRead);
+  if (outcome === 'conflict') throw new LostRaceError(`removing ${name}: it has changed since it was read`);
+  return outcome === 'deleted';
+}
+
+/**
+ * The claim as it is, where it still says that it is to go by the decision that was judged, and its node is closed;
+ * else null. What was judged may be old.
+ */
+async function readMarked(ports: Ports, candidate: Candidate): Promise<NodeClaim | null> {
+  const { claim, node } = candidate;
+  const current = await ports.kubernetes.get('NodeClaim', { name: claim.metadata.name, namespace: null });
+  if (current === null || current.metadata.uid !== claim.metadata.uid) return null;
+  if (removalOf({ claim: current, node }) !== removalOf(candidate)) return null;
+  const closed = await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null });
+  return isTrue(current.status?.conditions, 'DisruptionReason') && isDisrupted(closed) ? current : null;
 }

@@ -84,6 +84,61 @@ describe('a node that goes', () => {
   });
 });
 
+describe('a deletion that stands still on its way', () => {
+  type Marked = Awaited<ReturnType<typeof marked>>;
+
+  /** What is done to `spare` while a deletion of it is on its way, for so many of them. */
+  async function standing(times: number, change: (cluster: Marked) => void) {
+    const cluster = await marked();
+    let standings = 0;
+    cluster.outside.onRequest = ({ method, path }) => {
+      if (method !== 'DELETE' || !path.endsWith('/nodeclaims/spare') || standings++ >= times) return;
+      change(cluster);
+    };
+    const outcome = await disrupt(cluster.ports);
+    return { ...cluster, outcome, standings: () => standings };
+  }
+
+  const annotate = ({ server }: Marked, annotations: Fields): void =>
+    void server.patch('nodeclaims', 'spare', { metadata: { annotations } }, 'object');
+
+  let writes = 0;
+  const write = (cluster: Marked): void => annotate(cluster, { written: `${++writes}` });
+
+  test('removes nothing from which another look has taken the marks meanwhile', async () => {
+    const { outcome, of, stateOf, server } = await standing(1, (cluster) => {
+      const { decision } = cluster;
+      expect(cluster.server.get('nodeclaims', 'spare')?.metadata.annotations).toMatchObject({
+        'nodewright.dev/disruption': decision,
+      });
+      cluster.server.patch('nodes', 'aks-spare', { spec: { taints: [] } }, 'object');
+      cluster.server.patch('nodeclaims', 'spare', { status: { conditions: [] } }, 'status');
+      annotate(cluster, { 'nodewright.dev/disruption': null });
+    });
+    expect(outcome).toMatchObject({ kind: 'finished', removed: 0 });
+    expect([stateOf('spare'), of('disrupted')]).toEqual(['there', []]);
+    expect(told({ server }, 'DisruptionTerminating')).toEqual([]);
+  });
+
+  test('is asked for again where the claim was written and is still marked, and told of once', async () => {
+    const { outcome, of, stateOf, standings } = await standing(3, write);
+    expect(outcome).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([stateOf('spare'), of('disrupted').length, standings()]).toEqual(['leaving', 1, 4]);
+  });
+
+  test('is left to the next look where the claim is written each time', async () => {
+    const { outcome, of, stateOf, marks } = await standing(1_000, write);
+    expect(outcome).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+    expect([stateOf('spare'), marks('spare').tainted, of('disrupted')]).toEqual(['there', true, []]);
+  });
+
+  test('counts as nothing removed where the claim has gone meanwhile', async () => {
+    const { outcome, of } = await standing(1, ({ server }) => server.remove('nodeclaims', 'spare'));
+    expect(outcome).toMatchObject({ kind: 'finished', removed: 0 });
+    expect(of('disrupted')).toEqual([]);
+  });
+});
+
 describe('a node that stays after all', () => {
   test('is told of by its decision, and counts as a failure only where a replacement has failed', async () => {
     const { ports, decision, server, of, addRunning } = await marked();
