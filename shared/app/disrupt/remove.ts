@@ -99,8 +99,8 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
 }
 
 /**
- * Deletes the claim as it was read with the marks on it: a request that stands still on its way would remove a node that
- * another look has taken them off meanwhile, and that has pods again. A sick node is not asked for patience: as in
+ * Deletes the claim as it was read with the marks on it: a request that stands still on its way would remove a node
+ * that another look has taken them off meanwhile, and that has pods again. A sick node is not asked for patience: as in
  * Karpenter its deadline is now. Throws LostRaceError where somebody has written since.
  */
 async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
