@@ -104,8 +104,8 @@ export interface LedgerState {
   /** True when every claim of the latest decision has been created. */
   readonly executed: boolean;
   /**
-   * When the latest decision was committed or its executor was last heard of, milliseconds since the epoch; null
-   * before.
+   * When the latest decision was committed or its executor was last heard of, milliseconds since the epoch; once it
+   * has been executed, when that was. Null before the first.
    */
   readonly heardAtMs: number | null;
   /** A snapshot whose NodeClaims are at least this fresh knows the claims of all decisions. Null before the first. */
@@ -123,7 +123,10 @@ export interface Ledger {
   ): Promise<{ readonly kind: 'committed'; readonly state: LedgerState } | { readonly kind: 'lost' }>;
   /** Tells that the latest decision is still being executed. Losing the race to another executor is harmless. */
   goOn(state: LedgerState): Promise<LedgerState>;
-  /** Notes that the latest decision's claims exist. Losing the race is harmless: the winner noted the same or later. */
+  /**
+   * Notes that the latest decision's claims exist, as of now. Losing the race is harmless: the winner noted the same or
+   * later.
+   */
   markExecuted(state: LedgerState, claimsResourceVersion: string | null): Promise<void>;
 }
 

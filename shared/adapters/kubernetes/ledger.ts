@@ -49,6 +49,7 @@ export function createLedger(kubernetes: Kubernetes, namespace: string, now: () 
             ...(claims === null ? {} : { [key.claims]: claims }),
           },
         },
+        spec: { renewTime: microTime(now()) },
       });
       if (outcome.kind === 'refused') throw new RefusedError(outcome.refusal);
     },

@@ -108,7 +108,7 @@ export const leavingClaims: Cases = {
   },
   'NodeClaim: deleted, and its machine is gone before its decision has been executed': {
     ending: 'that is carried out, and then it goes',
-    waits: ["terminate.ts 'its decision to be executed'"],
+    waits: ["await-decision.ts 'its decision to be executed'"],
     begin: async () => {
       const cluster = await deleted({ annotations: { 'nodewright.dev/decision': DECISION } });
       cluster.server.remove('pods', 'default/web');
@@ -121,6 +121,22 @@ export const leavingClaims: Cases = {
       await cluster.look();
       if (cluster.server.get('nodes', 'aks-c') !== null || cluster.isGone()) throw new Error('it does not wait');
       return { cluster, isDone: cluster.isGone };
+    },
+  },
+  'NodeClaim: deleted before its node joined, and its decision has just been executed': {
+    ending: 'it goes, as no request can make it again any more',
+    waits: ["await-decision.ts 'the last requests of its decision'"],
+    begin: async () => {
+      const cluster = await ready();
+      cluster.addClaim('c', { annotations: { 'nodewright.dev/decision': DECISION } });
+      cluster.server.delete('nodeclaims', 'c');
+      const { ledger } = cluster.ports;
+      await ledger.commit(await ledger.read(), DECISION);
+      await ledger.markExecuted(await ledger.read(), null);
+      await followAll(cluster.ports, [{ kind: 'NodeClaim', name: 'c' }]);
+      const isDone = (): boolean => cluster.stateOf('c') === 'gone';
+      if (isDone()) throw new Error('it does not wait');
+      return { cluster, isDone };
     },
   },
   'Node: deleted, and its NodeClaim is gone': {

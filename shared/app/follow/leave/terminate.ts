@@ -19,9 +19,9 @@ import { isSameId } from '../../facts/same-id.ts';
 import { tellDenied } from '../../tell/tell-denied.ts';
 import { statusIfPossible } from '../../tell/tell-unwritten.ts';
 import { conditionOf, isTrue, toTimestamp } from '../../facts/conditions.ts';
+import { awaitDecision } from './await-decision.ts';
 import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
-import { mayBeMadeAgain } from './may-be-made-again.ts';
 import { eventAbout, isReadyNode, transitionMs, writeStatus, written } from '../../claims/node-claim.ts';
 import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
@@ -335,8 +335,8 @@ async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null):
     return { kind: 'wait', for: 'the machine to go', lookAgainMs: ports.now() + MACHINE_LOOK_MS };
   }
   if (node !== null) await removeNode(ports, node);
-  if (await mayBeMadeAgain(ports, claim))
-    return { kind: 'wait', for: 'its decision to be executed', lookAgainMs: ports.now() + MACHINE_LOOK_MS };
+  const waiting = await awaitDecision(ports, claim);
+  if (waiting !== null) return waiting;
   await dropFinalizer(ports, 'NodeClaim', claim);
   ports.log('nodeclaim-terminated', {
     ...claimFacts(claim),

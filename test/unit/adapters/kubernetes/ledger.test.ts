@@ -161,7 +161,7 @@ describe('a decision whose claims are there is noted', () => {
     return asked[0]?.body;
   };
 
-  test('as executed, with how fresh a snapshot knows its claims, on condition that nobody else has written', async () => {
+  test('as executed and when, with how fresh a snapshot knows its claims, on condition that nobody else has written', async () => {
     expect(await noted(state, '80')).toEqual({
       metadata: {
         resourceVersion: '70',
@@ -170,6 +170,7 @@ describe('a decision whose claims are there is noted', () => {
           'nodewright.dev/claims-resource-version': '80',
         },
       },
+      spec: { renewTime: '2026-11-22T09:30:00.250000Z' },
     });
   });
 
@@ -185,6 +186,7 @@ describe('a decision whose claims are there is noted', () => {
   test('without a word of its claims where nothing is known', async () => {
     expect(await noted(state, null)).toEqual({
       metadata: { resourceVersion: '70', annotations: { 'nodewright.dev/executed-generation': '4' } },
+      spec: { renewTime: '2026-11-22T09:30:00.250000Z' },
     });
   });
 

@@ -255,7 +255,7 @@ describe('the execution of a decision of 600 claims', () => {
     expect(trace.slice(first).filter(isCreation).length).toBeGreaterThan(300);
   });
 
-  test('tells between the groups that its executor is at work', async () => {
+  test('tells between the groups that its executor is at work, and at the end when that was', async () => {
     const { outside, ports, clock, server } = await committed(names);
     const heard = new Set<unknown>();
     server.watch(({ resource, after }) => {
@@ -266,7 +266,7 @@ describe('the execution of a decision of 600 claims', () => {
     };
     await resumeNow(ports);
     const told = [...heard].map((time) => (Date.parse(String(time)) - START) / 100);
-    expect(told).toEqual([250, 500]);
+    expect(told).toEqual([250, 500, 600]);
   });
 
   test('is noted with the newest version of any of its claims', async () => {

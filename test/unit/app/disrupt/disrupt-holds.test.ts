@@ -203,10 +203,13 @@ describe('the breaker of a pool', () => {
     // What a failure leaves on the NodePool makes it unjudged here, where nobody follows NodePools.
     const { status } = server.get('nodepools', 'general') ?? {};
     for (let look = 0; look < 5; look++) await follow(ports, object);
+    // Its decision has just been executed: it stays for as long as that may make it again.
+    clock.advance(35_000);
+    await follow(ports, object);
     // Nothing is left that says why.
     expect(server.get('nodeclaims', name)).toBeNull();
     server.patch('nodepools', 'general', { status: { ...status } }, 'status');
-    clock.advance(60_000);
+    clock.advance(25_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
   }
 
