@@ -222,7 +222,8 @@ export function failureCases(mode: Mode): void {
         world.sandbox.azure.failZone('1');
         world.sandbox.azure.failZone('2');
         await world.apply(nodePool('general'), deployment('inflate', 4));
-        const { nodes } = await expectConsistent(world, { pods: 4 });
+        // A claim that is given up is there for up to a minute.
+        const { nodes } = await expectConsistent(world, { pods: 4, withinMs: 150_000 });
         const zones = nodes.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']);
         expect(new Set(zones)).toEqual(new Set(['westeurope-3']));
       },
@@ -236,7 +237,7 @@ export function failureCases(mode: Mode): void {
         () => (world.sandbox.azure.counters().refusals['OSProvisioningTimedOut'] ?? 0) > 0,
       );
       world.sandbox.azure.setFaults(noFaults);
-      await expectConsistent(world, { pods: 4 });
+      await expectConsistent(world, { pods: 4, withinMs: 150_000 });
     });
   });
 }
