@@ -98,6 +98,13 @@ function send(
   const call = server.protocol === 'http:' ? http.request : https.request;
   const base = server.pathname.replace(/\/$/, '');
   return new Promise<RawAnswer>((resolve, reject) => {
+    const giveUp = (): void => {
+      const why = new Error(`no answer within ${TIMEOUT_MS} ms`);
+      outgoing.destroy(why);
+      reject(why);
+    };
+    // The agent's own `timeout` begins with a socket, for which a request may queue.
+    const waiting = setTimeout(giveUp, TIMEOUT_MS);
     const outgoing = call(
       {
         protocol: server.protocol,
@@ -117,6 +124,7 @@ function send(
         },
       },
       (incoming) => {
+        clearTimeout(waiting);
         const chunks: Array<Buffer> = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
         incoming.on('error', reject);
@@ -126,8 +134,11 @@ function send(
         });
       },
     );
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
-    outgoing.on('error', reject);
+    outgoing.on('timeout', giveUp);
+    outgoing.on('error', (error) => {
+      clearTimeout(waiting);
+      reject(error);
+    });
     outgoing.end(body ?? undefined);
   }).catch((cause: unknown) => {
     throw new RetryableError(`${request.method} ${request.path}: the API server cannot be reached`, { cause });

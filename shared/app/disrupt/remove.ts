@@ -11,7 +11,7 @@ import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
 import { isTrue, toTimestamp } from '../facts/conditions.ts';
 import { LostRaceError, RefusedError } from '../../ports/errors.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
-import { eachAlone, type Settled } from '../ports/in-parallel.ts';
+import { alone, eachAlone, type Settled } from '../ports/in-parallel.ts';
 import type { Ports } from '../ports/ports.ts';
 import { eventAboutNode } from '../tell/event-about.ts';
 import { publish } from '../tell/events.ts';
@@ -85,7 +85,6 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
   const { name, uid } = claim.metadata;
   const reason = reasonOf(claim) ?? '';
   ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });
-  await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
   const told = 'DisruptionTerminating';
   const about = [
     eventAboutNode(node, 'Normal', told, `Disrupting Node: ${reason}`),
@@ -95,6 +94,9 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
     // Two, in Karpenter's order.
     await publish(ports.kubernetes, note, ports.now());
   }
+  // It is deleted, whoever hears of it: the relay tells of it, too.
+  const occasion = `disrupted/${uid ?? name}`;
+  await alone(() => hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion }));
   return true;
 }
 
@@ -118,19 +120,30 @@ async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean
     ...(uid === undefined ? {} : { uid }),
     ...(version === undefined ? {} : { resourceVersion: version }),
   };
-  const outcome = await ports.kubernetes.delete('NodeClaim', key, asRead);
-  if (outcome === 'conflict') throw new LostRaceError(`removing ${name}: it has changed since it was read`);
-  return outcome === 'deleted';
+  const asked = await alone(() => ports.kubernetes.delete('NodeClaim', key, asRead));
+  if (asked.kind === 'failed') {
+    if (asked.error instanceof RefusedError || !(await isDeleted(ports, marked))) throw asked.error;
+    return true;
+  }
+  if (asked.answer === 'conflict') throw new LostRaceError(`removing ${name}: it has changed since it was read`);
+  return asked.answer === 'deleted';
+}
+
+/** Where the answer was lost: was the claim deleted all the same? */
+async function isDeleted(ports: Ports, { metadata: { name, uid } }: NodeClaim): Promise<boolean> {
+  const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  return current !== null && current.metadata.uid === uid && current.metadata.deletionTimestamp !== undefined;
 }
 
 /**
- * The claim as it is, where it still says that it is to go by the decision that was judged, and its node is closed;
- * else null. What was judged may be old.
+ * The claim as it is, where it still says that it is to go by the decision that was judged, nobody deletes it, and its
+ * node is closed; else null. What was judged may be old.
  */
 async function readMarked(ports: Ports, candidate: Candidate): Promise<NodeClaim | null> {
   const { claim, node } = candidate;
   const current = await ports.kubernetes.get('NodeClaim', { name: claim.metadata.name, namespace: null });
   if (current === null || current.metadata.uid !== claim.metadata.uid) return null;
+  if (current.metadata.deletionTimestamp !== undefined) return null;
   if (removalOf({ claim: current, node }) !== removalOf(candidate)) return null;
   const closed = await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null });
   return isTrue(current.status?.conditions, 'DisruptionReason') && isDisrupted(closed) ? current : null;

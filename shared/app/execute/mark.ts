@@ -139,9 +139,9 @@ async function mark(
 }
 
 /**
- * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is
- * followed by one who finds it. What is being removed meanwhile is left alone; twice is as once, and said once: false
- * where there was nothing to take off.
+ * Takes the mark off again and says why: the node stays. The decision on the claim goes last, so that who crashes here
+ * is followed by one who finds it. What is being removed meanwhile is left alone; twice is as once, and said once:
+ * false where there was nothing to take off.
  */
 export async function unmark(ports: Ports, candidate: Candidate, why: string): Promise<boolean> {
   return despiteRivals(() => takeOff(ports, candidate, why));
@@ -154,13 +154,14 @@ async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, w
   // As it is now: the taint may be newer than what the candidate was read from.
   const node = await ports.kubernetes.get('Node', { name: metadata.name, namespace: null });
   if (!isMarked(current) && !isDisrupted(node)) return false;
+  // First what a removal asks of the claim as it was read: none that is on its way reaches a node that is open again.
+  const cleared = await writeStatus(ports, current, { conditions: [], clear: ['DisruptionReason'] });
   if (node !== null && isDisrupted(node)) {
     await patchNode(ports, node, (fresh) => ({
       metadata: { resourceVersion: fresh.metadata.resourceVersion },
       spec: { taints: otherTaints(fresh) },
     }));
   }
-  const cleared = await writeStatus(ports, current, { conditions: [], clear: ['DisruptionReason'] });
   const { resourceVersion } = cleared.metadata;
   // A deadline was the removal's. What Azure says of the machine stays.
   const deadline = isInterrupted(cleared) ? {} : { [annotation.terminationTimestamp]: null };

@@ -11,9 +11,10 @@ const WITHIN_MS = 5 * 60_000;
 const EXECUTED_LOOK_MS = 5_000;
 
 /**
- * So long after a decision was executed none of its requests is under way any more. An executor that was heard of
+ * So long after a decision was executed its requests are no longer under way, as a rule. An executor that was heard of
  * within four seconds does not ask whether others have finished, and it asks once a second; the request that it sends
- * then has half a minute for its answer, as our transports wait.
+ * then has half a minute for its answer, as our transports wait. Where the answer to that question stands still as well
+ * a claim may come after this all the same: it is empty then, and goes.
  */
 const REQUESTED_MS = 35_000;
 

@@ -7,6 +7,7 @@ import { RetryableError } from '../../../../shared/ports/errors.ts';
 const servers: Array<http.Server> = [];
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
     server.close();
@@ -284,5 +285,23 @@ describe('a server that cannot be reached', () => {
     outgoing?.emit('timeout');
     expect(await failure).toBeInstanceOf(RetryableError);
     expect(await failure).toMatchObject({ cause: new Error('no answer within 30000 ms') });
+  });
+
+  test('is none any more for a request that has waited for thirty seconds for a connection, and it is not sent', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    let isUp = false;
+    const { transport, asked } = await serving((response) => (isUp ? json(200, {})(response) : undefined));
+    const first = Array.from({ length: 32 }, () => transport(get).catch((error: unknown) => error));
+    await vi.waitUntil(() => asked.length === first.length);
+    const queued = transport(eviction).catch((error: unknown) => error);
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(30_000);
+    vi.useRealTimers();
+    isUp = true;
+    expect(await queued).toMatchObject({ cause: new Error('no answer within 30000 ms') });
+    await Promise.all(first);
+    // Connections are free again, and who queued before this one would be sent before it.
+    expect((await transport(get)).status).toBe(200);
+    expect(asked.map(({ method }) => method)).not.toContain('POST');
   });
 });

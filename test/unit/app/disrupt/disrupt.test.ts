@@ -512,16 +512,20 @@ test('another claim of the name, made between the last look at it and the deleti
   expect(stateOf('spare')).toBe('there');
 });
 
-test('who died while taking a mark off is followed by one who goes on', async () => {
+test.each([
+  ['/nodeclaims/spare/status', true],
+  ['/nodes/aks-spare', true],
+  ['/nodeclaims/spare', false],
+])('who died while taking a mark off is followed by one who goes on (%s)', async (end, isTainted) => {
   const { ports, marks, outside, addRunning, clock } = consolidated();
   await disrupt(ports);
   addRunning('late', 'spare');
   clock.advance(6_000);
   outside.onRequest = ({ method, path }) => {
-    if (method === 'PATCH' && path.endsWith('/nodeclaims/spare/status')) throw new Error('the process died');
+    if (method === 'PATCH' && path.endsWith(end)) throw new Error('the process died');
   };
   await expect(disrupt(ports)).rejects.toThrow('the process died');
-  expect(marks('spare').tainted).toBe(false);
+  expect(marks('spare')).toMatchObject({ tainted: isTainted, decision: true });
   outside.onRequest = () => undefined;
   clock.advance(60_000);
   expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0, takenBack: 1 });

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
+import { unmark } from '../../../../shared/app/execute/mark.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
+import { AKS_REPAIRS } from '../../../../shared/core/model/disruption-input.ts';
+import type { Candidate } from '../../../../shared/core/disruption/second-look/begun.ts';
 import { RefusedError, RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { begunReplacement, consolidated } from '../../../kit/app/consolidated.ts';
@@ -34,6 +37,13 @@ function told({ server }: Pick<ReturnType<typeof consolidated>, 'server'>, wante
     const { involvedObject, reason, message } = event as Fields;
     return reason === wanted ? [`${(involvedObject as Fields)['name']}: ${message}`] : [];
   });
+}
+
+async function candidateOf({ ports }: { readonly ports: Ports }, name: string): Promise<Candidate> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  const node = await ports.kubernetes.get('Node', { name: `aks-${name}`, namespace: null });
+  if (claim === null || node === null) throw new Error(`there is no ${name}`);
+  return { claim, node };
 }
 
 describe('a node that goes', () => {
@@ -136,6 +146,130 @@ describe('a deletion that stands still on its way', () => {
     const { outcome, of } = await standing(1, ({ server }) => server.remove('nodeclaims', 'spare'));
     expect(outcome).toMatchObject({ kind: 'finished', removed: 0 });
     expect(of('disrupted')).toEqual([]);
+  });
+
+  test('is told of by whoever else has deleted the claim meanwhile', async () => {
+    const { outcome, of, stateOf } = await standing(1, ({ server }) => void server.delete('nodeclaims', 'spare'));
+    expect(outcome).toMatchObject({ kind: 'finished', removed: 0 });
+    expect([stateOf('spare'), of('disrupted')]).toEqual(['leaving', []]);
+  });
+
+  test('removes no node that somebody has opened who died before all marks were off', async () => {
+    const cluster = await marked();
+    const { ports, server, outside, stateOf } = cluster;
+    const { claim, node } = await candidateOf(cluster, 'spare');
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodeclaims/spare')) throw new RetryableError('killed');
+    };
+    await expect(unmark(ports, { claim, node }, 'it stays')).rejects.toThrow('killed');
+    expect(server.get('nodes', 'aks-spare')).toMatchObject({ spec: { taints: [] } });
+    const { name, resourceVersion } = claim.metadata;
+    const version = resourceVersion === undefined ? {} : { resourceVersion };
+    expect(await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, version)).toBe('conflict');
+    expect(stateOf('spare')).toBe('there');
+  });
+
+  test('is known though its answer is lost, and told of', async () => {
+    const { outcome, of, server } = await standing(1, (cluster) => {
+      cluster.server.delete('nodeclaims', 'spare');
+      throw new RetryableError('the answer is lost');
+    });
+    expect(outcome).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([of('disrupted').length, of('disruption-step-refused')]).toEqual([1, []]);
+    expect(told({ server }, 'DisruptionTerminating')).toHaveLength(2);
+  });
+
+  test('is told of though nobody can be woken for it', async () => {
+    const { ports, outside, of, server } = await marked();
+    outside.onSend = ({ hint }) => {
+      if (JSON.stringify(hint).includes('disrupted')) throw new RetryableError('no broker');
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([of('disrupted').length, of('disruption-step-refused')]).toEqual([1, []]);
+    expect(told({ server }, 'DisruptionTerminating')).toHaveLength(2);
+  });
+
+  test.each([
+    ['its claim says no more why', 'nodeclaims', { status: { conditions: [] } }, 'status'],
+    ['its node is open', 'nodes', { spec: { taints: [] } }, 'object'],
+  ] as const)('is not asked for where %s by then', async (_, resource, patch, part) => {
+    const { ports, outside, server, stateOf } = await marked();
+    const name = resource === 'nodes' ? 'aks-spare' : 'spare';
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'GET' && path.endsWith(`/${resource}/${name}`)) server.patch(resource, name, patch, part);
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0 });
+    expect(stateOf('spare')).toBe('there');
+  });
+});
+
+describe('the removal of a sick node', () => {
+  /** `used` has not been ready for eleven minutes, and is marked for it. */
+  async function sick() {
+    const cluster = consolidated();
+    const { server, ports, clock } = cluster;
+    for (let index = 0; index < 6; index++) {
+      cluster.addReady(`other-${index}`);
+      const requests = { cpu: '1500m', memory: '1Gi' };
+      cluster.addRunning(`busy-${index}`, `other-${index}`, { spec: { containers: [{ resources: { requests } }] } });
+    }
+    const conditions = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: new Date(clock.now()).toISOString() }];
+    server.patch('nodes', 'aks-used', { status: { conditions } }, 'status');
+    const disruption = { isOn: true, policy: { ...ports.disruption.policy, repairs: AKS_REPAIRS } };
+    const own = logging({ ...cluster, ports: { ...ports, disruption } });
+    clock.advance(11 * 60_000);
+    expect(await disrupt(own.ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    clock.advance(6_000);
+    const deadline = () => server.get('nodeclaims', 'used')?.metadata.annotations?.[DEADLINE];
+    /** For the first request of the kind to its claim, before that is heard. */
+    const once = (verb: string, change: () => unknown): void => {
+      let isOver = false;
+      own.outside.onRequest = ({ method, path }) => {
+        if (isOver || method !== verb || !path.endsWith('/nodeclaims/used')) return;
+        isOver = true;
+        change();
+      };
+    };
+    return { ...own, deadline, once };
+  }
+
+  test('asks for no patience: its deadline is now', async () => {
+    const { ports, clock, deadline, stateOf } = await sick();
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([stateOf('used'), Date.parse(deadline() ?? '')]).toEqual(['leaving', clock.now()]);
+  });
+
+  test.each(['PATCH', 'DELETE'])('is asked for again where the claim is written meanwhile (%s)', async (verb) => {
+    const { ports, server, once, stateOf, of } = await sick();
+    once(verb, () => server.patch('nodeclaims', 'used', { metadata: { annotations: { a: 'b' } } }, 'object'));
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([stateOf('used'), of('disrupted').length]).toEqual(['leaving', 1]);
+  });
+
+  test('writes and removes nothing where the marks have come off meanwhile', async () => {
+    const { ports, server, once, stateOf, deadline } = await sick();
+    once('PATCH', () => server.patch('nodeclaims', 'used', { status: { conditions: [] } }, 'status'));
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0 });
+    expect([stateOf('used'), deadline()]).toEqual(['there', undefined]);
+  });
+
+  test('deletes the claim as it has written it, at the first try', async () => {
+    const { ports, trace } = await sick();
+    trace.length = 0;
+    await disrupt(ports);
+    expect(trace.filter((step) => /^DELETE .*nodeclaims\/used/.test(step))).toHaveLength(1);
+  });
+
+  test('leaves the deadline of another that deletes it meanwhile', async () => {
+    const { ports, server, clock, once, deadline } = await sick();
+    let before = '';
+    once('DELETE', () => {
+      server.delete('nodeclaims', 'used');
+      before = deadline() ?? '';
+      clock.advance(29_000);
+    });
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0 });
+    expect(deadline()).toBe(before);
   });
 });
 

@@ -86,6 +86,32 @@ describe('a claim whose machine is gone', () => {
     expect((await look()).kind).toBe('ended');
   });
 
+  test.each(['False', 'Unknown'])(
+    'waits where its node has not joined, and it says so (Registered %s)',
+    async (status) => {
+      const { look, ports, server } = await givenUp();
+      server.patch(
+        'nodeclaims',
+        'c',
+        { status: { conditions: [{ ...since(START, 'Registered'), status }] } },
+        'status',
+      );
+      await look();
+      await ports.ledger.markExecuted(await ports.ledger.read(), null);
+      expect((await look()).kind).toBe('wait');
+    },
+  );
+
+  test('does not wait for its decision where it was old when it was deleted, and others have followed', async () => {
+    const cluster = smallCluster();
+    const { server, ports, clock } = cluster;
+    cluster.addClaim('c', { annotations: { 'nodewright.dev/decision': DECISION } });
+    clock.advance(60_000);
+    server.delete('nodeclaims', 'c');
+    await ports.ledger.commit(await ports.ledger.read(), '000000002-e');
+    expect((await follow(ports, { kind: 'NodeClaim', name: 'c' })).kind).toBe('ended');
+  });
+
   test('is there for 35 s after another decision was committed, as its own was executed before', async () => {
     const { look, clock } = await followed(10_000);
     expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 35_000 });
