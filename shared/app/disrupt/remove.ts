@@ -132,7 +132,7 @@ async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean
 /** Where the answer was lost: was the claim deleted all the same? */
 async function isDeleted(ports: Ports, { metadata: { name, uid } }: NodeClaim): Promise<boolean> {
   const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  return current !== null && current.metadata.uid === uid && current.metadata.deletionTimestamp !== undefined;
+  return current?.metadata.uid === uid && current?.metadata.deletionTimestamp !== undefined;
 }
 
 /**

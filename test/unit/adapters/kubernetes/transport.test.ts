@@ -288,20 +288,33 @@ describe('a server that cannot be reached', () => {
   });
 
   test('is none any more for a request that has waited for thirty seconds for a connection, and it is not sent', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    let isUp = false;
-    const { transport, asked } = await serving((response) => (isUp ? json(200, {})(response) : undefined));
-    const first = Array.from({ length: 32 }, () => transport(get).catch((error: unknown) => error));
+    const held: Array<http.ServerResponse> = [];
+    const { transport, asked } = await serving((response) => void held.push(response));
+    const first = Array.from({ length: 32 }, () => transport(get));
     await vi.waitUntil(() => asked.length === first.length);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const queued = transport(eviction).catch((error: unknown) => error);
     await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(30_000);
-    vi.useRealTimers();
-    isUp = true;
     expect(await queued).toMatchObject({ cause: new Error('no answer within 30000 ms') });
+    vi.useRealTimers();
+    for (const response of held.splice(0)) json(200, {})(response);
     await Promise.all(first);
     // Connections are free again, and who queued before this one would be sent before it.
-    expect((await transport(get)).status).toBe(200);
+    const last = transport(get);
+    await vi.waitUntil(() => held.length > 0);
+    for (const response of held) json(200, {})(response);
+    expect((await last).status).toBe(200);
     expect(asked.map(({ method }) => method)).not.toContain('POST');
+  });
+
+  test.each([
+    ['is answered', json(200, {})],
+    ['fails', (response: http.ServerResponse) => void response.destroy()],
+  ])('is waited for no longer once the request %s', async (_, answer) => {
+    const { transport } = await serving(answer);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await Promise.allSettled([transport(get)]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -179,6 +179,22 @@ describe('a deletion that stands still on its way', () => {
     expect(told({ server }, 'DisruptionTerminating')).toHaveLength(2);
   });
 
+  test.each([
+    ['it has gone', false],
+    ['another has its name, and is being deleted', true],
+  ])('is not known where its answer is lost and %s', async (_, isFollowed) => {
+    const { outcome, of } = await standing(1, ({ server, addClaim }) => {
+      server.remove('nodeclaims', 'spare');
+      if (isFollowed) {
+        addClaim('spare', { finalizers: ['karpenter.sh/termination'] });
+        server.delete('nodeclaims', 'spare');
+      }
+      throw new RetryableError('the answer is lost');
+    });
+    expect(outcome).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+    expect([of('disrupted'), of('disruption-step-refused').length]).toEqual([[], 1]);
+  });
+
   test('is told of though nobody can be woken for it', async () => {
     const { ports, outside, of, server } = await marked();
     outside.onSend = ({ hint }) => {
