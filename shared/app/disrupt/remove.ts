@@ -108,7 +108,7 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
 async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
   const marked = await readMarked(ports, candidate);
   if (marked === null) return false;
-  const { name, uid, resourceVersion } = marked.metadata;
+  const { name, resourceVersion } = marked.metadata;
   const key = { name, namespace: null };
   let version = resourceVersion;
   if (reasonOf(marked) === 'Unhealthy') {
@@ -116,10 +116,8 @@ async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean
     const patch = { metadata: { resourceVersion, annotations } };
     version = written(await ports.kubernetes.patch('NodeClaim', key, patch), name).metadata.resourceVersion;
   }
-  const asRead = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(version === undefined ? {} : { resourceVersion: version }),
-  };
+  // No other object of the name ever has its version.
+  const asRead = version === undefined ? {} : { resourceVersion: version };
   const asked = await alone(() => ports.kubernetes.delete('NodeClaim', key, asRead));
   if (asked.kind === 'failed') {
     if (asked.error instanceof RefusedError || !(await isDeleted(ports, marked))) throw asked.error;
