@@ -98,17 +98,28 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
   const { metadata } = why?.type === 'Warning' ? await noteGivenUp(ports, claim, why.reason) : claim;
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
-  const { name, resourceVersion } = metadata;
-  // No other object of the name ever has its version.
-  const asRead = resourceVersion === undefined ? {} : { resourceVersion };
-  const outcome = await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, asRead);
-  if (outcome === 'conflict') throw new LostRaceError(`deleting ${name}: it has changed since it was read`);
+  await deleteAsRead(ports, metadata, 'deleting');
   ports.log('nodeclaim-deleted', {
     ...claimFacts(claim),
     reason: why?.reason ?? null,
     message: why?.message ?? null,
   });
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
+}
+
+/**
+ * Deletes the claim as it was read: no other object of the name ever has its version. `doing` is what the error says.
+ * Throws LostRaceError where somebody has written since, and RefusedError.
+ */
+export async function deleteAsRead(
+  { kubernetes }: Pick<Ports, 'kubernetes'>,
+  { name, resourceVersion }: NodeClaim['metadata'],
+  doing: string,
+): Promise<'deleted' | 'not-found'> {
+  const asRead = resourceVersion === undefined ? {} : { resourceVersion };
+  const outcome = await kubernetes.delete('NodeClaim', { name, namespace: null }, asRead);
+  if (outcome === 'conflict') throw new LostRaceError(`${doing} ${name}: it has changed since it was read`);
+  return outcome;
 }
 
 /**

@@ -4,7 +4,7 @@ import { reasonOf } from '../../core/disruption/second-look/judge-begun.ts';
 import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { parseAmounts } from '../../kubernetes/text/quantity.ts';
-import { eventAbout, written } from '../claims/node-claim.ts';
+import { deleteAsRead, eventAbout, written } from '../claims/node-claim.ts';
 import { despiteRivals } from '../execute/despite-rivals.ts';
 import { NODES_AT_ONCE, tellFailed } from '../execute/mark.ts';
 import { claimFacts, machineFacts } from '../facts/claim-facts.ts';
@@ -108,23 +108,18 @@ async function remove(ports: Ports, candidate: Candidate): Promise<boolean> {
 async function deleteMarked(ports: Ports, candidate: Candidate): Promise<boolean> {
   const marked = await readMarked(ports, candidate);
   if (marked === null) return false;
-  const { name, resourceVersion } = marked.metadata;
-  const key = { name, namespace: null };
-  let version = resourceVersion;
-  if (reasonOf(marked) === 'Unhealthy') {
-    const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
-    const patch = { metadata: { resourceVersion, annotations } };
-    version = written(await ports.kubernetes.patch('NodeClaim', key, patch), name).metadata.resourceVersion;
-  }
-  // No other object of the name ever has its version.
-  const asRead = version === undefined ? {} : { resourceVersion: version };
-  const asked = await alone(() => ports.kubernetes.delete('NodeClaim', key, asRead));
-  if (asked.kind === 'failed') {
-    if (asked.error instanceof RefusedError || !(await isDeleted(ports, marked))) throw asked.error;
-    return true;
-  }
-  if (asked.answer === 'conflict') throw new LostRaceError(`removing ${name}: it has changed since it was read`);
-  return asked.answer === 'deleted';
+  const { metadata } = reasonOf(marked) === 'Unhealthy' ? await withoutPatience(ports, marked) : marked;
+  const asked = await alone(() => deleteAsRead(ports, metadata, 'removing'));
+  if (asked.kind === 'done') return asked.answer === 'deleted';
+  const isAnswered = asked.error instanceof RefusedError || asked.error instanceof LostRaceError;
+  if (isAnswered || !(await isDeleted(ports, marked))) throw asked.error;
+  return true;
+}
+
+async function withoutPatience(ports: Ports, { metadata: { name, resourceVersion } }: NodeClaim): Promise<NodeClaim> {
+  const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
+  const patch = { metadata: { resourceVersion, annotations } };
+  return written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch), name);
 }
 
 /** Where the answer was lost: was the claim deleted all the same? */

@@ -1,7 +1,7 @@
 import { mayBeWithdrawn } from '../../core/disruption/withdrawal/unwanted-claims.ts';
-import { LostRaceError, RefusedError } from '../../ports/errors.ts';
+import { RefusedError } from '../../ports/errors.ts';
 import type { Decision, Withdrawn } from '../../ports/store.ts';
-import { eventAbout } from '../claims/node-claim.ts';
+import { deleteAsRead, eventAbout } from '../claims/node-claim.ts';
 import { claimFacts } from '../facts/claim-facts.ts';
 import { nodeNameOf } from '../facts/node-name.ts';
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
@@ -64,10 +64,7 @@ async function withdraw(ports: Ports, { name, uid }: Withdrawn): Promise<string 
   if (!mayBeWithdrawn(claim)) return null;
   const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
   if (node !== null) return null;
-  const asRead = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
-  const outcome = await ports.kubernetes.delete('NodeClaim', key, asRead);
-  if (outcome === 'conflict') throw new LostRaceError(`withdrawing ${name}: it has changed since it was read`);
-  if (outcome === 'not-found') return null;
+  if ((await deleteAsRead(ports, claim.metadata, 'withdrawing')) === 'not-found') return null;
   ports.log('nodeclaim-withdrawn', { ...claimFacts(claim) });
   // It is deleted, whatever becomes of what is told.
   const going = await alone(() => ports.kubernetes.get('NodeClaim', key));

@@ -13,7 +13,6 @@ import { removeAll } from '../kit/remove-all.ts';
 import { type Claim, isTrue } from '../kit/state.ts';
 import { type Mode, type World, startWorld } from '../kit/world.ts';
 
-const { givenUp: GIVEN_UP, plannedPods: PLANNED_PODS } = annotation;
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
 
@@ -72,8 +71,10 @@ export function chaosCases(
         const bought = new Map(claims.versions.map(({ object }) => [object.metadata.name, object]));
         expect(madeSoFar(world) - made, 'VMs made, and NodeClaims').toBeLessThanOrEqual(bought.size);
         // Who is killed before it logs what it made is in no line; what it made says for how many pods.
-        const places = [...bought.values()].filter(({ metadata }) => metadata.annotations?.[GIVEN_UP] === undefined);
-        const plannedFor = places.map(({ metadata }) => Number(metadata.annotations?.[PLANNED_PODS] ?? 0));
+        const places = [...bought.values()].filter(
+          ({ metadata }) => metadata.annotations?.[annotation.givenUp] === undefined,
+        );
+        const plannedFor = places.map(({ metadata }) => Number(metadata.annotations?.[annotation.plannedPods] ?? 0));
         expect(
           plannedFor.reduce((sum, count) => sum + count, 0),
           'places that were bought',

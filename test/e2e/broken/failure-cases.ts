@@ -39,6 +39,9 @@ const NO_RATES: OrderedFault = {
 /** So that nothing else is asked of Resource Graph, and the two refusals meet what they are for. */
 const KNOWN = { DNS_SERVICE_IP: '10.0.0.10', AZURE_TENANT_ID: '00000000-0000-0000-0000-000000000001' };
 
+/** A claim that is given up is there for up to a minute. */
+const GIVEN_UP_WITHIN_MS = 150_000;
+
 /** What people, old clients and Azure do wrong, and that the rest goes on. */
 export function failureCases(mode: Mode): void {
   describe(`failures (${mode})`, () => {
@@ -222,8 +225,7 @@ export function failureCases(mode: Mode): void {
         world.sandbox.azure.failZone('1');
         world.sandbox.azure.failZone('2');
         await world.apply(nodePool('general'), deployment('inflate', 4));
-        // A claim that is given up is there for up to a minute.
-        const { nodes } = await expectConsistent(world, { pods: 4, withinMs: 150_000 });
+        const { nodes } = await expectConsistent(world, { pods: 4, withinMs: GIVEN_UP_WITHIN_MS });
         const zones = nodes.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']);
         expect(new Set(zones)).toEqual(new Set(['westeurope-3']));
       },
@@ -237,7 +239,7 @@ export function failureCases(mode: Mode): void {
         () => (world.sandbox.azure.counters().refusals['OSProvisioningTimedOut'] ?? 0) > 0,
       );
       world.sandbox.azure.setFaults(noFaults);
-      await expectConsistent(world, { pods: 4, withinMs: 150_000 });
+      await expectConsistent(world, { pods: 4, withinMs: GIVEN_UP_WITHIN_MS });
     });
   });
 }
