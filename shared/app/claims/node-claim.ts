@@ -108,15 +108,18 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
 }
 
 /**
- * Deletes the claim as it was read: no other object of the name ever has its version. `doing` is what the error says.
- * Throws LostRaceError where somebody has written since, and RefusedError.
+ * Deletes the claim as it was read, by uid and version. `doing` is what the error says. Throws LostRaceError where
+ * somebody has written since, and RefusedError.
  */
 export async function deleteAsRead(
   { kubernetes }: Pick<Ports, 'kubernetes'>,
-  { name, resourceVersion }: NodeClaim['metadata'],
+  { name, uid, resourceVersion }: NodeClaim['metadata'],
   doing: string,
 ): Promise<'deleted' | 'not-found'> {
-  const asRead = resourceVersion === undefined ? {} : { resourceVersion };
+  const asRead = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
   const outcome = await kubernetes.delete('NodeClaim', { name, namespace: null }, asRead);
   if (outcome === 'conflict') throw new LostRaceError(`${doing} ${name}: it has changed since it was read`);
   return outcome;
