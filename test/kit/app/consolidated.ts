@@ -1,5 +1,8 @@
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
+import type { Ports } from '../../../shared/app/ports/ports.ts';
+import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
+import type { Candidate } from '../../../shared/core/disruption/second-look/begun.ts';
 import { size } from '../core/build.ts';
 import { since, smallCluster, START } from './small-cluster.ts';
 
@@ -96,4 +99,31 @@ export async function begunReplacement() {
     cluster.addReady(replacement, 2);
   };
   return { ...cluster, outcome, replacement, initialize };
+}
+
+/** `consolidated` among many nodes, with what AKS repairs; `says` sets what the kubelet of `used` says of `Ready`. */
+export function sick() {
+  const cluster = consolidated();
+  const { server, ports, clock } = cluster;
+  const says = (status: string): void => {
+    const conditions = [{ type: 'Ready', status, lastTransitionTime: new Date(clock.now()).toISOString() }];
+    server.patch('nodes', 'aks-used', { status: { conditions } }, 'status');
+  };
+  // Many nodes, or a single sick one would be more than the fifth that may be.
+  for (let index = 0; index < 6; index++) {
+    cluster.addReady(`other-${index}`);
+    cluster.addRunning(`busy-${index}`, `other-${index}`, {
+      spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },
+    });
+  }
+  const disruption = { isOn: true, policy: { ...ports.disruption.policy, repairs: AKS_REPAIRS } };
+  return { ...cluster, ports: { ...ports, disruption }, says };
+}
+
+/** What is judged to go: the claim and its node, as they are. */
+export async function candidateOf({ kubernetes }: Pick<Ports, 'kubernetes'>, name: string): Promise<Candidate> {
+  const claim = await kubernetes.get('NodeClaim', { name, namespace: null });
+  const node = await kubernetes.get('Node', { name: `aks-${name}`, namespace: null });
+  if (claim === null || node === null) throw new Error(`there is no ${name}`);
+  return { claim, node };
 }

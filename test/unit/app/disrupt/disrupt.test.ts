@@ -4,10 +4,9 @@ import { resumeNow } from '../../../../shared/app/commit/commit-plan.ts';
 import { provision } from '../../../../shared/app/provision/provision.ts';
 import { follow } from '../../../../shared/app/follow/follow.ts';
 import type { ApiServer, Fields } from '../../../simulation/world/api-server.ts';
-import { AKS_REPAIRS } from '../../../../shared/core/model/disruption-input.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
-import { begunReplacement, consolidated, DISRUPTED, emptied } from '../../../kit/app/consolidated.ts';
+import { begunReplacement, consolidated, DISRUPTED, emptied, sick } from '../../../kit/app/consolidated.ts';
 import { size } from '../../../kit/core/build.ts';
 import { since, START } from '../../../kit/app/small-cluster.ts';
 
@@ -259,24 +258,6 @@ test('a decision whose executor died before it marked anything is marked by who 
 });
 
 describe('a node that is sick', () => {
-  function sick() {
-    const cluster = consolidated();
-    const { server, ports, clock } = cluster;
-    const says = (status: string): void => {
-      const conditions = [{ type: 'Ready', status, lastTransitionTime: new Date(clock.now()).toISOString() }];
-      server.patch('nodes', 'aks-used', { status: { conditions } }, 'status');
-    };
-    // Many nodes, or a single sick one would be more than the fifth that may be.
-    for (let index = 0; index < 6; index++) {
-      cluster.addReady(`other-${index}`);
-      cluster.addRunning(`busy-${index}`, `other-${index}`, {
-        spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },
-      });
-    }
-    const disruption = { isOn: true, policy: { ...ports.disruption.policy, repairs: AKS_REPAIRS } };
-    return { ...cluster, ports: { ...ports, disruption }, says };
-  }
-
   test('is replaced after ten minutes, and its drain has no time to lose [L15]', async () => {
     const { ports, says, clock, stateOf, server } = sick();
     says('Unknown');

@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
 import { unmark } from '../../../../shared/app/execute/mark.ts';
 import type { Ports } from '../../../../shared/app/ports/ports.ts';
-import { AKS_REPAIRS } from '../../../../shared/core/model/disruption-input.ts';
-import type { Candidate } from '../../../../shared/core/disruption/second-look/begun.ts';
 import { RefusedError, RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { begunReplacement, consolidated } from '../../../kit/app/consolidated.ts';
+import { begunReplacement, candidateOf, consolidated, sick } from '../../../kit/app/consolidated.ts';
 
 /** What the second look leaves on the objects and in the log. */
 
@@ -37,13 +35,6 @@ function told({ server }: Pick<ReturnType<typeof consolidated>, 'server'>, wante
     const { involvedObject, reason, message } = event as Fields;
     return reason === wanted ? [`${(involvedObject as Fields)['name']}: ${message}`] : [];
   });
-}
-
-async function candidateOf({ ports }: { readonly ports: Ports }, name: string): Promise<Candidate> {
-  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  const node = await ports.kubernetes.get('Node', { name: `aks-${name}`, namespace: null });
-  if (claim === null || node === null) throw new Error(`there is no ${name}`);
-  return { claim, node };
 }
 
 describe('a node that goes', () => {
@@ -157,7 +148,7 @@ describe('a deletion that stands still on its way', () => {
   test('removes no node that somebody has opened who died before all marks were off', async () => {
     const cluster = await marked();
     const { ports, server, outside, stateOf } = cluster;
-    const { claim, node } = await candidateOf(cluster, 'spare');
+    const { claim, node } = await candidateOf(ports, 'spare');
     outside.onRequest = ({ method, path }) => {
       if (method === 'PATCH' && path.endsWith('/nodeclaims/spare')) throw new RetryableError('killed');
     };
@@ -221,18 +212,10 @@ describe('a deletion that stands still on its way', () => {
 
 describe('the removal of a sick node', () => {
   /** `used` has not been ready for eleven minutes, and is marked for it. */
-  async function sick() {
-    const cluster = consolidated();
-    const { server, ports, clock } = cluster;
-    for (let index = 0; index < 6; index++) {
-      cluster.addReady(`other-${index}`);
-      const requests = { cpu: '1500m', memory: '1Gi' };
-      cluster.addRunning(`busy-${index}`, `other-${index}`, { spec: { containers: [{ resources: { requests } }] } });
-    }
-    const conditions = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: new Date(clock.now()).toISOString() }];
-    server.patch('nodes', 'aks-used', { status: { conditions } }, 'status');
-    const disruption = { isOn: true, policy: { ...ports.disruption.policy, repairs: AKS_REPAIRS } };
-    const own = logging({ ...cluster, ports: { ...ports, disruption } });
+  async function sickAndMarked() {
+    const own = logging(sick());
+    const { server, clock, says } = own;
+    says('Unknown');
     clock.advance(11 * 60_000);
     expect(await disrupt(own.ports)).toMatchObject({ kind: 'begun', nodes: 1 });
     clock.advance(6_000);
@@ -250,34 +233,34 @@ describe('the removal of a sick node', () => {
   }
 
   test('asks for no patience: its deadline is now', async () => {
-    const { ports, clock, deadline, stateOf } = await sick();
+    const { ports, clock, deadline, stateOf } = await sickAndMarked();
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
     expect([stateOf('used'), Date.parse(deadline() ?? '')]).toEqual(['leaving', clock.now()]);
   });
 
   test.each(['PATCH', 'DELETE'])('is asked for again where the claim is written meanwhile (%s)', async (verb) => {
-    const { ports, server, once, stateOf, of } = await sick();
+    const { ports, server, once, stateOf, of } = await sickAndMarked();
     once(verb, () => server.patch('nodeclaims', 'used', { metadata: { annotations: { a: 'b' } } }, 'object'));
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
     expect([stateOf('used'), of('disrupted').length]).toEqual(['leaving', 1]);
   });
 
   test('writes and removes nothing where the marks have come off meanwhile', async () => {
-    const { ports, server, once, stateOf, deadline } = await sick();
+    const { ports, server, once, stateOf, deadline } = await sickAndMarked();
     once('PATCH', () => server.patch('nodeclaims', 'used', { status: { conditions: [] } }, 'status'));
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0 });
     expect([stateOf('used'), deadline()]).toEqual(['there', undefined]);
   });
 
   test('deletes the claim as it has written it, at the first try', async () => {
-    const { ports, trace } = await sick();
+    const { ports, trace } = await sickAndMarked();
     trace.length = 0;
     await disrupt(ports);
     expect(trace.filter((step) => /^DELETE .*nodeclaims\/used/.test(step))).toHaveLength(1);
   });
 
   test('leaves the deadline of another that deletes it meanwhile', async () => {
-    const { ports, server, clock, once, deadline } = await sick();
+    const { ports, server, clock, once, deadline } = await sickAndMarked();
     let before = '';
     once('DELETE', () => {
       server.delete('nodeclaims', 'used');

@@ -4,7 +4,7 @@ import type { Candidate } from '../../../../shared/core/disruption/second-look/b
 import { RefusedError, RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Decision } from '../../../../shared/ports/store.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
-import { emptied } from '../../../kit/app/consolidated.ts';
+import { candidateOf, emptied } from '../../../kit/app/consolidated.ts';
 import { decisionOf, denying, POLICY } from '../../../kit/app/small-cluster.ts';
 
 const REPLACED_BY = 'nodewright.dev/replaced-by';
@@ -21,12 +21,7 @@ function deciding(...names: ReadonlyArray<string>) {
   const decision = (...replacements: ReadonlyArray<string>): Decision => {
     return { ...decisionOf([]), claimNames: replacements, removal: { reason: 'Empty', claims } };
   };
-  const candidate = async (name: string): Promise<Candidate> => {
-    const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-    const node = await ports.kubernetes.get('Node', { name: `aks-${name}`, namespace: null });
-    if (claim === null || node === null) throw new Error(`there is no ${name}`);
-    return { claim, node };
-  };
+  const candidate = (name: string): Promise<Candidate> => candidateOf(ports, name);
   /** Of which objects the event tells. */
   const toldOn = (reason: string): ReadonlyArray<string> =>
     server.list('events').flatMap((event) => {
