@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Rng, rngFrom } from '../../../sandbox/base/rng.ts';
 import { type SandboxOptions } from '../../../sandbox/world/sandbox.ts';
-import { parseAppEvent, textFact } from '../../../sandbox/start/view/app-events.ts';
+import { textFact } from '../../../sandbox/start/view/app-events.ts';
 import { claimsQueue } from '../../../shared/contract/messages/queues.ts';
 import { annotation } from '../../../shared/contract/names.ts';
 import { startChaos } from './chaos.ts';
@@ -11,7 +11,7 @@ import { recordHistory } from '../kit/history.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from '../kit/manifests.ts';
 import { removeAll } from '../kit/remove-all.ts';
 import { type Claim, isTrue } from '../kit/state.ts';
-import { type Mode, type World, startWorld } from '../kit/world.ts';
+import { type Mode, type World, eventsOf, startWorld } from '../kit/world.ts';
 
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
@@ -130,9 +130,8 @@ export function chaosCases(
 /** Names of the NodeClaims that were made for each pod, as the log tells. */
 function madeFor(lines: ReadonlyArray<string>): ReadonlyMap<string, ReadonlySet<string>> {
   const claimsOf = new Map<string, Set<string>>();
-  for (const line of lines) {
-    const said = parseAppEvent(line.slice(line.indexOf(': ') + 2));
-    if (said?.event !== 'nodeclaim-created') continue;
+  for (const said of eventsOf(lines)) {
+    if (said.event !== 'nodeclaim-created') continue;
     for (const pod of textFact(said, 'pods').split(',').filter(Boolean)) {
       claimsOf.set(pod, (claimsOf.get(pod) ?? new Set()).add(textFact(said, 'claim')));
     }

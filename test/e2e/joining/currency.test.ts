@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAppEvent } from '../../../sandbox/start/view/app-events.ts';
 import { readRetailPrices } from '../../../shared/adapters/azure/catalog/retail-prices.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { isRunning } from '../kit/state.ts';
-import { type World, startWorld } from '../kit/world.ts';
+import { type World, eventsOf, startWorld } from '../kit/world.ts';
 
 const SIZE = 'Standard_D2s_v5';
 const requirements = [{ key: 'node.kubernetes.io/instance-type', operator: 'In', values: [SIZE] }];
@@ -33,12 +32,10 @@ describe('an app that is set to prices in euros', () => {
 
   /** What lines tell of the cost of machines. */
   function amounts(): ReadonlyArray<{ readonly event: string; readonly micro: number; readonly currency: unknown }> {
-    return world.lines
-      .flatMap((line) => parseAppEvent(line.slice(line.indexOf(': ') + 2)) ?? [])
-      .flatMap(({ event, facts }) =>
-        'costMicroPerHour' in facts
-          ? [{ event, micro: Number(facts['costMicroPerHour']), currency: facts['currency'] }]
-          : [],
-      );
+    return eventsOf(world.lines).flatMap(({ event, facts }) =>
+      'costMicroPerHour' in facts
+        ? [{ event, micro: Number(facts['costMicroPerHour']), currency: facts['currency'] }]
+        : [],
+    );
   }
 });

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { connect, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
+import { parseAppEvent, type AppEvent } from '../../../sandbox/start/view/app-events.ts';
 import { applyManifests } from '../../../sandbox/world/apply-manifests.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/world/sandbox.ts';
 import { type State, readState, renderState } from './state.ts';
@@ -138,6 +139,11 @@ export interface QueueCounts {
 export async function readQueues(sandbox: Sandbox): Promise<Readonly<Record<string, QueueCounts>>> {
   const answer = await fetch(sandbox.brokerAdminUrl);
   return (await answer.json()) as Readonly<Record<string, QueueCounts>>;
+}
+
+/** What the app logged, of lines as the world has them: `1.23 functions: [time] {"event":…}`. */
+export function eventsOf(lines: World['lines']): ReadonlyArray<AppEvent> {
+  return lines.flatMap((line) => parseAppEvent(line.slice(line.indexOf(': ') + 2)) ?? []);
 }
 
 /** Prints a figure that a test measured: people compare it, no test fails by it. */

@@ -1,4 +1,4 @@
-import { parseAppEvent } from '../../../sandbox/start/view/app-events.ts';
+import { eventsOf } from '../kit/world.ts';
 
 /** What leads from a pod to its machine: names that the log has. Empty where it does not. */
 export interface Way {
@@ -13,7 +13,7 @@ export interface Way {
  * NAMESPACE/NAME.
  */
 export function followPod(lines: ReadonlyArray<string>, pod: string): Way {
-  const all = lines.flatMap((line) => parseAppEvent(line.slice(line.indexOf(': ') + 2)) ?? []);
+  const all = eventsOf(lines);
   const made = all.find(
     ({ event, facts }) => event === 'nodeclaim-created' && textOf(facts['pods']).split(',').includes(pod),
   );

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OrderedFault } from '../../../sandbox/azure/limits/ordered-fault.ts';
-import { parseAppEvent, type AppEvent } from '../../../sandbox/start/view/app-events.ts';
+import type { AppEvent } from '../../../sandbox/start/view/app-events.ts';
 import { readMetrics } from '../kit/karpenter-reads.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { openQueues } from '../kit/queues.ts';
 import { isRunning } from '../kit/state.ts';
-import { startWorld, tell, type World } from '../kit/world.ts';
+import { eventsOf, startWorld, tell, type World } from '../kit/world.ts';
 
 /**
  * Records what the product says of itself, for the test of the portal's queries and of the dashboards:
@@ -174,11 +174,6 @@ async function said(world: World, ...events: ReadonlyArray<string>): Promise<voi
       SILENT_WITHIN_MS,
     );
   }
-}
-
-/** `1.23 functions: [time] {"event":…}` as the world has it. */
-function eventsOf(lines: ReadonlyArray<string>): ReadonlyArray<AppEvent> {
-  return lines.flatMap((line) => parseAppEvent(line.slice(line.indexOf(': ') + 2)) ?? []);
 }
 
 /** Of each event the lines that show something new, by the event's name. */

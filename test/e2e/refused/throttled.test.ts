@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAppEvent } from '../../../sandbox/start/view/app-events.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from '../kit/manifests.ts';
 import { conditionOf, isRunning } from '../kit/state.ts';
-import { type World, startWorld } from '../kit/world.ts';
+import { type World, eventsOf, startWorld } from '../kit/world.ts';
 
 const PODS = 4;
 const PAUSE_S = 60;
@@ -64,11 +63,9 @@ describe('a launch that Azure throttles for a minute', () => {
   /** How long after its creation each claim was launched, in milliseconds. */
   function launches(): ReadonlyMap<string, number> {
     return new Map(
-      world.lines
-        .flatMap((line) => parseAppEvent(line.slice(line.indexOf(': ') + 2)) ?? [])
-        .flatMap(({ event, facts }) =>
-          event === 'nodeclaim-launched' ? [[String(facts['claim']), Number(facts['sinceCreatedMs'])] as const] : [],
-        ),
+      eventsOf(world.lines).flatMap(({ event, facts }) =>
+        event === 'nodeclaim-launched' ? [[String(facts['claim']), Number(facts['sinceCreatedMs'])] as const] : [],
+      ),
     );
   }
 
