@@ -39,7 +39,7 @@ export function createSchedulerMetrics(options: SchedulerMetricsOptions): Schedu
   /** Pods that waited at this moment are decided about, and counted where they are to be. */
   let countedUpToMs = Number.NEGATIVE_INFINITY;
 
-  function count(record: FiguresRecord, sinceMs: number, ended: ReadonlyArray<EndedWait>): void {
+  function count(record: FiguresRecord, sinceMs: number): void {
     const plans = record.recent.flatMap(({ atMs, decidedUpToMs }) =>
       decidedUpToMs === null ? [] : { atMs, decidedUpToMs },
     );
@@ -51,17 +51,21 @@ export function createSchedulerMetrics(options: SchedulerMetricsOptions): Schedu
     const fresh = plans
       .filter(({ decidedUpToMs }) => decidedUpToMs > countedUpToMs)
       .toSorted((a, b) => a.decidedUpToMs - b.decidedUpToMs);
+    const upToMs = latest([countedUpToMs, ...fresh.map(({ decidedUpToMs }) => decidedUpToMs)]);
+    // What began later stays: the figures of its plan may come after its pod has a place.
+    const ended = waiting.takeEnded(upToMs);
     if (fresh.length === 0) return;
     decisions = withDurations(decisions, durationsOf(fresh, countedUpToMs, waiting.list(), ended));
-    countedUpToMs = latest(fresh.map(({ decidedUpToMs }) => decidedUpToMs));
+    countedUpToMs = upToMs;
   }
 
   return {
     render() {
-      const ended = waiting.takeEnded();
       const [record, sinceMs] = [figures(), publishingSinceMs()];
+      // Another one counts them.
+      if (sinceMs === null) waiting.takeEnded(Infinity);
       if (record === null || sinceMs === null) return '';
-      count(record, sinceMs, ended);
+      count(record, sinceMs);
       const decidedUpToMs = latest(record.recent.map((one) => one.decidedUpToMs ?? Number.NEGATIVE_INFINITY));
       const undecided = [...waiting.list()].filter((pod) => pod.sinceMs > decidedUpToMs);
       const isOver = waiting.size() === undecided.length;

@@ -21,11 +21,14 @@ export interface WaitingPods {
   readonly apply: (change: SnapshotChange, atMs: number) => void;
   readonly size: () => number;
   readonly list: () => Iterable<WaitingPod>;
-  /** The waits that have ended since this was last asked, of those whose beginning we saw. */
-  readonly takeEnded: () => ReadonlyArray<EndedWait>;
+  /**
+   * The waits that have ended, of those whose beginning we saw, and that began by this moment. Each is given once;
+   * later ones stay.
+   */
+  readonly takeEnded: (begunByMs: number) => ReadonlyArray<EndedWait>;
 }
 
-/** So many ended waits are kept while nobody asks, 160 KiB; further ones are not counted. */
+/** So many ended waits are kept until somebody takes them, 160 KiB; further ones are not counted. */
 const ENDED_MAX = 10_000;
 
 /** Makes one that has seen nothing. */
@@ -51,9 +54,9 @@ export function createWaitingPods(): WaitingPods {
     *list() {
       for (const [key, since] of sinceOf) yield { key, sinceMs: Math.abs(since), isSinceKnown: since > 0 };
     },
-    takeEnded() {
-      const taken = ended;
-      ended = [];
+    takeEnded(begunByMs) {
+      const taken = ended.filter(({ sinceMs }) => sinceMs <= begunByMs);
+      ended = ended.filter(({ sinceMs }) => sinceMs > begunByMs);
       return taken;
     },
   };

@@ -219,6 +219,22 @@ describe('durations [I15]', () => {
     expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([2, 0.8]);
   });
 
+  it('count a pod that had its place before the figures of its plan were there, however often one scraped', () => {
+    const functions: { record: FiguresRecord | null } = { record: null };
+    const relay = openRelay(functions);
+    relay.wait(1_000, 'a');
+    relay.bind(1_500, 'a');
+    expect(relay.text()).toBe('');
+    planned(functions, { decidedUpToMs: 1_200, atMs: 1_400 });
+    expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([1, 0.4]);
+    relay.wait(2_000, 'b');
+    relay.bind(2_500, 'b');
+    expect(relay.one(`${DECISIONS}_count`)).toBe(1);
+    planned(functions, { decidedUpToMs: 2_200, atMs: 2_300 });
+    expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([2, 0.7]);
+    expect(relay.one(`${DECISIONS}_count`)).toBe(2);
+  });
+
   it('of decisions leave out pods that waited already when they were first seen: nobody knows since when', () => {
     const functions = empty();
     const relay = openRelay(functions);

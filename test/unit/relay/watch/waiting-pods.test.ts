@@ -25,15 +25,15 @@ describe('a pod waits', () => {
     expect([...waiting.list()]).toEqual([{ key: 'default/a', sinceMs: 1_000, isSinceKnown: true }]);
     expect(waiting.size()).toBe(1);
     ends(waiting, 'a', 7_000);
-    expect([waiting.size(), waiting.takeEnded()]).toEqual([0, [{ sinceMs: 1_000, untilMs: 7_000 }]]);
-    expect(waiting.takeEnded()).toEqual([]);
+    expect([waiting.size(), waiting.takeEnded(Infinity)]).toEqual([0, [{ sinceMs: 1_000, untilMs: 7_000 }]]);
+    expect(waiting.takeEnded(Infinity)).toEqual([]);
   });
 
   test('until it is gone', () => {
     const waiting = createWaitingPods();
     begins(waiting, 'a', 1_000);
     waiting.apply({ kind: 'pod', before: pod('a', true), after: null }, 2_000);
-    expect([waiting.size(), waiting.takeEnded()]).toEqual([0, [{ sinceMs: 1_000, untilMs: 2_000 }]]);
+    expect([waiting.size(), waiting.takeEnded(Infinity)]).toEqual([0, [{ sinceMs: 1_000, untilMs: 2_000 }]]);
   });
 
   test('for longer than we know when it waited already as we first saw it: of its wait nothing is told', () => {
@@ -41,7 +41,7 @@ describe('a pod waits', () => {
     unseen(waiting, 'a', 1_000);
     expect([...waiting.list()]).toEqual([{ key: 'default/a', sinceMs: 1_000, isSinceKnown: false }]);
     ends(waiting, 'a', 7_000);
-    expect([waiting.size(), waiting.takeEnded()]).toEqual([0, []]);
+    expect([waiting.size(), waiting.takeEnded(Infinity)]).toEqual([0, []]);
   });
 
   test('not when it never did, and nothing but pods waits', () => {
@@ -49,8 +49,17 @@ describe('a pod waits', () => {
     ends(waiting, 'a', 1_000);
     waiting.apply({ kind: 'same' }, 1_000);
     waiting.apply({ kind: 'malformed' }, 1_000);
-    expect([waiting.size(), waiting.takeEnded()]).toEqual([0, []]);
+    expect([waiting.size(), waiting.takeEnded(Infinity)]).toEqual([0, []]);
   });
+});
+
+test('a wait that has ended stays until somebody takes those that began when it did', () => {
+  const waiting = createWaitingPods();
+  for (const [index, atMs] of [1_000, 3_000, 2_000].entries()) begins(waiting, `p-${index}`, atMs);
+  for (const index of [0, 1, 2]) ends(waiting, `p-${index}`, 4_000);
+  expect(waiting.takeEnded(999)).toEqual([]);
+  expect(waiting.takeEnded(2_000).map(({ sinceMs }) => sinceMs)).toEqual([1_000, 2_000]);
+  expect(waiting.takeEnded(3_000).map(({ sinceMs }) => sinceMs)).toEqual([3_000]);
 });
 
 test('ended waits that nobody asks for are kept up to ten thousand', () => {
@@ -59,8 +68,8 @@ test('ended waits that nobody asks for are kept up to ten thousand', () => {
     begins(waiting, `p-${index}`, 1_000);
     ends(waiting, `p-${index}`, 2_000);
   }
-  expect(waiting.takeEnded()).toHaveLength(10_000);
+  expect(waiting.takeEnded(Infinity)).toHaveLength(10_000);
   begins(waiting, 'late', 1_000);
   ends(waiting, 'late', 3_000);
-  expect(waiting.takeEnded()).toEqual([{ sinceMs: 1_000, untilMs: 3_000 }]);
+  expect(waiting.takeEnded(Infinity)).toEqual([{ sinceMs: 1_000, untilMs: 3_000 }]);
 });
