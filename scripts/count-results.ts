@@ -10,9 +10,16 @@ interface Results {
   readonly testResults: ReadonlyArray<{
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: ReadonlyArray<{ readonly status: string; readonly fullName: string }>;
+    readonly assertionResults: ReadonlyArray<{
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages?: ReadonlyArray<string>;
+    }>;
   }>;
 }
+
+/** So much is shown of the line with which a failure's message begins. */
+const MESSAGE_MAX = 300;
 
 /** Machines are busy now and then; more than these at one run are faults that hide. */
 const FLAKY_MAX = 3;
@@ -32,14 +39,17 @@ const unloaded = sum(
 const passed = sum(({ numPassedTests }) => numPassedTests);
 const skipped = sum(({ numPendingTests, numTodoTests }) => numPendingTests + numTodoTests);
 const flakyFile = join(folder, 'flaky');
+/** Names of tests, each with how what its first try said begins. */
 const flaky = existsSync(flakyFile) ? readFileSync(flakyFile, 'utf8').split('\n').filter(Boolean) : [];
-for (const name of flaky) console.log(`flaky: ${name}`);
+for (const line of flaky) console.log(`flaky: ${line}`);
 // What failed is named last: of a long run only the end is kept.
 for (const { name, status: ended, assertionResults } of all.flatMap(({ testResults }) => testResults)) {
   const file = relative(process.cwd(), name);
   if (ended === 'failed' && assertionResults.length === 0) console.log(`failed: ${file} (does not load)`);
   for (const test of assertionResults) {
-    if (test.status === 'failed') console.log(`failed: ${file} > ${test.fullName}`);
+    if (test.status !== 'failed') continue;
+    console.log(`failed: ${file} > ${test.fullName}`);
+    for (const message of test.failureMessages ?? []) console.log(`  ${beginOf(message)}`);
   }
 }
 const tooFlaky = flaky.length > FLAKY_MAX ? flaky.length : 0;
@@ -48,3 +58,8 @@ if (tooFlaky > 0) console.log(`${flaky.length} tests passed at their second try 
 const failed = Math.max(sum(({ numFailedTests }) => numFailedTests) + unloaded + tooFlaky, Number(status));
 process.exitCode = failed > 0 ? 1 : 0;
 console.log(`${passed - tooFlaky} passed, ${failed} failed, ${skipped} skipped`);
+
+function beginOf(message: string): string {
+  const [line = ''] = message.split('\n', 1);
+  return line.slice(0, MESSAGE_MAX);
+}
