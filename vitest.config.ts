@@ -52,8 +52,11 @@ const computes = { maxWorkers: cores, sequence: { groupOrder: 1 } };
 const waits = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 0 } };
 /** With parts of the product beside them as processes of their own, on one machine. */
 const slowly = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 2 } };
-/** A control plane and the product on it take a third of a core, and more than a gigabyte. */
-const really = { maxWorkers: Math.min(Math.ceil(2.5 * cores), 6), sequence: { groupOrder: 3 } };
+/**
+ * A control plane and the product on it take a third to two thirds of a core, as fast as that is, and more than a
+ * gigabyte.
+ */
+const really = { maxWorkers: Math.min(2 * cores, 6), sequence: { groupOrder: 3 } };
 
 /** `--sequence.shuffle` asks whether files depend on each other. */
 const isShuffled = process.argv.some((argument) => argument.startsWith('--sequence.shuffle'));
@@ -118,8 +121,8 @@ export default defineConfig({
           name: 'real',
           include: ['test/**/*.real.test.ts'],
           ...really,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          testTimeout: 400_000,
+          hookTimeout: 400_000,
           retry,
         },
       },

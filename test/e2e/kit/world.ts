@@ -23,8 +23,8 @@ export interface World {
   apply(...objects: ReadonlyArray<object>): Promise<void>;
   state(): Promise<State>;
   /**
-   * Resolves with the state that `holds` accepts. Throws after `withinMs`, with the state and the last lines of every
-   * part, so that a failure on another machine can be read.
+   * Resolves with the state that `holds` accepts. Throws after `withinMs`, on a real control plane after twice that,
+   * with the state and the last lines of every part, so that a failure on another machine can be read.
    */
   until(what: string, holds: (state: State) => boolean | Promise<boolean>, withinMs?: number): Promise<State>;
   close(): Promise<void>;
@@ -32,6 +32,8 @@ export interface World {
 
 /** A machine shared by many takes its time; nothing in here needs a tenth of it. */
 const WITHIN_MS = 120_000;
+/** A real control plane has half a dozen processes of its own, and several run at once. */
+const TIMES_ON_REAL = 2;
 const LOOK_PAUSE_MS = 100;
 /**
  * Pauses are this many times as long as a look took, so that looking at a thousand pods does not slow what is looked
@@ -85,7 +87,8 @@ export async function startWorld(mode: Mode, options: Partial<SandboxOptions> = 
     lines,
     apply: (...objects) => applyObjects(sandbox, objects),
     state,
-    until: (what, holds, withinMs = WITHIN_MS) => untilState({ state, lines, sandbox }, what, holds, withinMs),
+    until: (what, holds, withinMs = WITHIN_MS) =>
+      untilState({ state, lines, sandbox }, what, holds, mode === 'real' ? TIMES_ON_REAL * withinMs : withinMs),
     close: async () => {
       api.close();
       await sandbox.close();

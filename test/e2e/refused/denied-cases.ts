@@ -122,7 +122,7 @@ export function deniedCases(mode: Mode, assets: string): void {
         const pool = await world.api.get<{ readonly status: object }>(`${POOLS}/denied`);
         return !JSON.stringify(pool.status).includes('WriteDenied');
       });
-    }, 300_000);
+    }, 460_000);
 
     it('a NodeClaim that may not be changed: its node stays when it is empty, and the other goes', async () => {
       const [stays, goes] = await two(
