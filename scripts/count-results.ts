@@ -10,15 +10,16 @@ interface Results {
   readonly testResults: ReadonlyArray<{
     readonly name: string;
     readonly status: string;
+    readonly message?: string;
     readonly assertionResults: ReadonlyArray<{
       readonly status: string;
       readonly fullName: string;
-      readonly failureMessages?: ReadonlyArray<string>;
+      readonly failureMessages?: ReadonlyArray<string | null>;
     }>;
   }>;
 }
 
-/** So much is shown of the line with which a failure's message begins. */
+/** So much is shown of how a failure's message begins. */
 const MESSAGE_MAX = 300;
 
 /** Machines are busy now and then; more than these at one run are faults that hide. */
@@ -43,13 +44,14 @@ const flakyFile = join(folder, 'flaky');
 const flaky = existsSync(flakyFile) ? readFileSync(flakyFile, 'utf8').split('\n').filter(Boolean) : [];
 for (const line of flaky) console.log(`flaky: ${line}`);
 // What failed is named last: of a long run only the end is kept.
-for (const { name, status: ended, assertionResults } of all.flatMap(({ testResults }) => testResults)) {
+for (const { name, status: ended, message, assertionResults } of all.flatMap(({ testResults }) => testResults)) {
   const file = relative(process.cwd(), name);
-  if (ended === 'failed' && assertionResults.length === 0) console.log(`failed: ${file} (does not load)`);
-  for (const test of assertionResults) {
-    if (test.status !== 'failed') continue;
+  const failedTests = assertionResults.filter((test) => test.status === 'failed');
+  // It does not load, or what prepares or clears up has failed.
+  if (ended === 'failed' && failedTests.length === 0) console.log(`failed: ${file}\n  ${beginOf(message)}`);
+  for (const test of failedTests) {
     console.log(`failed: ${file} > ${test.fullName}`);
-    for (const message of test.failureMessages ?? []) console.log(`  ${beginOf(message)}`);
+    for (const said of test.failureMessages ?? []) console.log(`  ${beginOf(said)}`);
   }
 }
 const tooFlaky = flaky.length > FLAKY_MAX ? flaky.length : 0;
@@ -59,7 +61,8 @@ const failed = Math.max(sum(({ numFailedTests }) => numFailedTests) + unloaded +
 process.exitCode = failed > 0 ? 1 : 0;
 console.log(`${passed - tooFlaky} passed, ${failed} failed, ${skipped} skipped`);
 
-function beginOf(message: string): string {
-  const [line = ''] = message.split('\n', 1);
-  return line.slice(0, MESSAGE_MAX);
+/** Without the stack. What is thrown need not be an Error, and has no message then. */
+function beginOf(message: string | null | undefined): string {
+  const [said = ''] = (message ?? 'no message').split(/\n\s+at /u, 1);
+  return said.replaceAll(/\s+/gu, ' ').slice(0, MESSAGE_MAX);
 }

@@ -19,9 +19,11 @@ export default class FlakyReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     if (test.diagnostic()?.flaky !== true) return;
     const name = `${test.module.relativeModuleId} > ${test.fullName}`;
-    const messages = (test.result().errors ?? []).map(({ message }) => message.slice(0, MESSAGE_MAX));
-    const begin = messages.join(' ').replaceAll(/\s+/gu, ' ').slice(0, SHORT_MAX);
-    this.#lines.push(`${name}: ${begin}`);
+    // What is thrown need not be an Error.
+    const errors: ReadonlyArray<{ readonly message?: string }> = test.result().errors ?? [];
+    const messages = errors.map(({ message }) => (message ?? 'no message').slice(0, MESSAGE_MAX));
+    const begin = messages.join(' ').slice(0, SHORT_MAX);
+    this.#lines.push(`${name}: ${begin}`.replaceAll(/\s+/gu, ' '));
     this.#shown.push(`  flaky: ${name}`, ...messages.map((message) => message.replaceAll(/^/gmu, '    ')));
   }
 

@@ -50,7 +50,7 @@ export function createSchedulerMetrics(options: SchedulerMetricsOptions): Schedu
     ]);
     const fresh = plans
       .filter(({ decidedUpToMs }) => decidedUpToMs > countedUpToMs)
-      .toSorted((a, b) => a.decidedUpToMs - b.decidedUpToMs);
+      .toSorted((a, b) => a.atMs - b.atMs);
     const upToMs = latest([countedUpToMs, ...fresh.map(({ decidedUpToMs }) => decidedUpToMs)]);
     // What began later stays: the figures of its plan may come after its pod has a place.
     const ended = waiting.takeEnded(upToMs);
@@ -94,16 +94,17 @@ interface FreshPlan {
   readonly decidedUpToMs: number;
 }
 
-/** For every pod that waited when one of the plans was based: the time until the first of them. */
+/** For every pod that waited when one of the plans was based: the time until the first of them was made. */
 function* durationsOf(
-  plans: ReadonlyArray<FreshPlan>,
+  plansInOrder: ReadonlyArray<FreshPlan>,
   countedUpToMs: number,
   waiting: Iterable<WaitingPod>,
   ended: Iterable<EndedWait>,
 ): Iterable<number> {
   const durationOf = (sinceMs: number, untilMs: number): number | null => {
-    const first = sinceMs > countedUpToMs ? plans.find(({ decidedUpToMs }) => decidedUpToMs >= sinceMs) : undefined;
-    return first === undefined || first.decidedUpToMs >= untilMs ? null : first.atMs - sinceMs;
+    if (sinceMs <= countedUpToMs) return null;
+    const first = plansInOrder.find(({ decidedUpToMs }) => decidedUpToMs >= sinceMs && decidedUpToMs < untilMs);
+    return first === undefined ? null : first.atMs - sinceMs;
   };
   for (const { sinceMs, isSinceKnown } of waiting) {
     const duration = isSinceKnown ? durationOf(sinceMs, Infinity) : null;

@@ -28,7 +28,7 @@ export interface WaitingPods {
   readonly takeEnded: (begunByMs: number) => ReadonlyArray<EndedWait>;
 }
 
-/** So many ended waits are kept until somebody takes them, 160 KiB; further ones are not counted. */
+/** So many ended waits are kept until somebody takes them, 800 KiB; the oldest go where there are more. */
 const ENDED_MAX = 10_000;
 
 /** Makes one that has seen nothing. */
@@ -40,7 +40,9 @@ export function createWaitingPods(): WaitingPods {
   function end(key: string, untilMs: number): void {
     const sinceMs = sinceOf.get(key);
     sinceOf.delete(key);
-    if (sinceMs !== undefined && sinceMs > 0 && ended.length < ENDED_MAX) ended.push({ sinceMs, untilMs });
+    if (sinceMs === undefined || sinceMs <= 0) return;
+    if (ended.length === ENDED_MAX) ended.shift();
+    ended.push({ sinceMs, untilMs });
   }
 
   return {

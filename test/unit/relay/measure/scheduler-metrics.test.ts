@@ -235,6 +235,43 @@ describe('durations [I15]', () => {
     expect(relay.one(`${DECISIONS}_count`)).toBe(2);
   });
 
+  it('count a pod of which another plan, on an older snapshot, was recorded beside its own', () => {
+    const functions = empty();
+    const relay = openRelay(functions);
+    relay.wait(1_000, 'a', 'b');
+    relay.bind(1_800, 'b');
+    planned(functions, { decidedUpToMs: 1_300, atMs: 1_400 });
+    planned(functions, { decidedUpToMs: 1_200, atMs: 5_000 });
+    planned(functions, { decidedUpToMs: 2_000, atMs: 2_100 });
+    expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([2, 0.8]);
+  });
+
+  it('count a pod that came after a plan’s snapshot and had its place before anybody scraped', () => {
+    const functions = empty();
+    const relay = openRelay(functions);
+    relay.wait(1_000, 'a');
+    relay.wait(1_300, 'b');
+    relay.bind(1_350, 'b');
+    planned(functions, { decidedUpToMs: 1_200, atMs: 1_400 });
+    expect(relay.one(`${DECISIONS}_count`)).toBe(1);
+    planned(functions, { decidedUpToMs: 1_310, atMs: 1_600 });
+    expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([2, 0.7]);
+  });
+
+  it('count the last pods of many that waited and were placed while no plan was made', () => {
+    const functions = empty();
+    const relay = openRelay(functions);
+    for (let index = 0; index < 10_000; index++) {
+      relay.wait(1_000, `p-${index}`);
+      relay.bind(1_500, `p-${index}`);
+    }
+    expect(relay.one(`${DECISIONS}_count`)).toBe(0);
+    relay.wait(3_000, 'a');
+    relay.bind(3_900, 'a');
+    planned(functions, { decidedUpToMs: 3_200, atMs: 3_400 });
+    expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([1, 0.4]);
+  });
+
   it('of decisions leave out pods that waited already when they were first seen: nobody knows since when', () => {
     const functions = empty();
     const relay = openRelay(functions);
@@ -266,6 +303,8 @@ describe('nothing is counted twice [I15]', () => {
     for (const relay of [leader, standby]) relay.wait(1_000, 'a', 'b');
     planned(functions, { decidedUpToMs: 1_200, atMs: 1_400 });
     expect([leader.one(`${DECISIONS}_count`), standby.text()]).toEqual([2, '']);
+    for (const relay of [leader, standby]) relay.bind(1_900, 'b');
+    standby.text();
     leader.state.publishingSinceMs = null;
     standby.state.publishingSinceMs = 2_000;
     for (const relay of [leader, standby]) relay.wait(3_000, 'c');
