@@ -38,9 +38,9 @@ export function createWaitingPods(): WaitingPods {
   let ended: Array<EndedWait> = [];
 
   function end(key: string, untilMs: number): void {
-    const sinceMs = sinceOf.get(key);
+    const sinceMs = sinceOf.get(key) ?? 0;
     sinceOf.delete(key);
-    if (sinceMs === undefined || sinceMs <= 0) return;
+    if (sinceMs <= 0) return;
     if (ended.length === ENDED_MAX) ended.shift();
     ended.push({ sinceMs, untilMs });
   }

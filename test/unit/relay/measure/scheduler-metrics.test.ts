@@ -240,10 +240,22 @@ describe('durations [I15]', () => {
     const relay = openRelay(functions);
     relay.wait(1_000, 'a', 'b');
     relay.bind(1_800, 'b');
-    planned(functions, { decidedUpToMs: 1_300, atMs: 1_400 });
     planned(functions, { decidedUpToMs: 1_200, atMs: 5_000 });
+    planned(functions, { decidedUpToMs: 1_300, atMs: 1_400 });
     planned(functions, { decidedUpToMs: 2_000, atMs: 2_100 });
     expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([2, 0.8]);
+  });
+
+  it('count a pod once that began to wait as the snapshot was taken, and not one that had its place as it was', () => {
+    const functions = empty();
+    const relay = openRelay(functions);
+    relay.wait(1_000, 'a', 'b');
+    relay.wait(1_200, 'c');
+    relay.bind(1_200, 'b');
+    planned(functions, { decidedUpToMs: 1_200, atMs: 1_400 });
+    expect([relay.one(`${DECISIONS}_count`), relay.one(`${DECISIONS}_sum`)]).toEqual([2, 0.6]);
+    planned(functions, { decidedUpToMs: 1_300, atMs: 1_500 });
+    expect(relay.one(`${DECISIONS}_count`)).toBe(2);
   });
 
   it('count a pod that came after a plan’s snapshot and had its place before anybody scraped', () => {
