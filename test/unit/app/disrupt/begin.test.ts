@@ -471,6 +471,8 @@ describe('what follows in a pool with a fixed number of nodes', () => {
 });
 
 describe('an empty node is asked for pods that the view does not have yet', () => {
+  const daemonSet = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' };
+  const another = { apiVersion: 'example.com/v1', kind: 'Rollout', name: 'r', uid: 'r' };
   /** `spare` is empty in the view, and the API server knows one more pod of it. */
   async function after(
     status: Fields,
@@ -500,7 +502,8 @@ describe('an empty node is asked for pods that the view does not have yet', () =
 
   test.each<readonly [string, Fields, Fields]>([
     ['has ended', { phase: 'Succeeded' }, {}],
-    ['is of a DaemonSet', {}, { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }] }],
+    ['is of a DaemonSet', {}, { ownerReferences: [daemonSet] }],
+    ['is of a DaemonSet and of something else', {}, { ownerReferences: [another, daemonSet] }],
     ['is static', {}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' }] }],
     ['has failed', { phase: 'Failed' }, {}],
     ['started earlier, and is none that plans are about', { startTime: time(60_000) }, {}],

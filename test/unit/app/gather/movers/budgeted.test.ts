@@ -39,6 +39,8 @@ interface Given {
   /** The replacement of all is in use since then; null: not yet; absent: there is none any more. */
   readonly initializedMs?: number | null;
   readonly isReplacementDeleted?: boolean;
+  /** A second replacement of all is on its way. */
+  readonly hasAnother?: boolean;
   readonly leavingPod?: string;
 }
 
@@ -52,7 +54,8 @@ function seen(given: Given): Seen {
   const names = ['a', 'b', 'c'];
   const claims = names.map((name) => {
     const removal = removals[name] ?? null;
-    const annotations = { 'nodewright.dev/disruption': removal, 'nodewright.dev/replaced-by': 'r' };
+    const replacedBy = given.hasAnother === true ? 'r,another' : 'r';
+    const annotations = { 'nodewright.dev/disruption': removal, 'nodewright.dev/replaced-by': replacedBy };
     return {
       metadata: {
         name,
@@ -78,6 +81,7 @@ function seen(given: Given): Seen {
     spec: {},
     status: { conditions: initializedMs === null ? [] : [condition('Initialized', 'Initialized', initializedMs)] },
   };
+  const another = { metadata: { name: 'another' }, spec: {}, status: { conditions: [] } };
   const pod = (uid: string, nodeName: string, shape = 1) => {
     return { uid, name: uid, nodeName, shape, deleting: uid === given.leavingPod, ready: true };
   };
@@ -86,7 +90,7 @@ function seen(given: Given): Seen {
     shapes,
     owners: [],
     nodes: names.map(node),
-    nodeClaims: [...claims, replacement],
+    nodeClaims: [...claims, replacement, ...(given.hasAnother === true ? [another] : [])],
     podDisruptionBudgets: given.budgets ?? [budget('p', 0)],
   } as unknown as Seen;
 }
@@ -122,6 +126,7 @@ describe('who is not waited for, as a budget of pods holds them', () => {
 
   test('is nobody while a replacement is on its way, or has just come; one that goes is not waited for', () => {
     expect(staying({ initializedMs: null })).toEqual(ALL);
+    expect(staying({ hasAnother: true })).toEqual(ALL);
     expect(staying({ initializedMs: READY_MS + 1_000 })).toEqual(ALL);
     expect(staying({ initializedMs: null, isReplacementDeleted: true })).toEqual(['on-c', 'gone']);
   });
