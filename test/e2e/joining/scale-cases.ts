@@ -15,7 +15,7 @@ const TEST_MS = 2 * WITHIN_MS + 60_000;
 
 /** Many pods at once. */
 export function scaleCases(mode: Mode, sizes: { readonly pods: number; readonly shy: number }): void {
-  describe(`scale (${mode})`, () => {
+  describe(`scale (${mode})`, { timeout: TEST_MS }, () => {
     let world: World;
 
     beforeAll(async () => {
@@ -37,27 +37,19 @@ export function scaleCases(mode: Mode, sizes: { readonly pods: number; readonly 
       await world.apply(nodePool('general'));
     }, TEST_MS);
 
-    it(
-      `${sizes.shy} pods that shun each other get ${sizes.shy} nodes`,
-      async () => {
-        await world.apply(deployment('shy', sizes.shy, { cpu: '100m', memory: '64Mi', pod: oneToANode('shy') }));
-        const { claims } = await expectConsistent(world, { pods: sizes.shy, withinMs: WITHIN_MS });
-        expect(claims).toHaveLength(sizes.shy);
-      },
-      TEST_MS,
-    );
+    it(`${sizes.shy} pods that shun each other get ${sizes.shy} nodes`, async () => {
+      await world.apply(deployment('shy', sizes.shy, { cpu: '100m', memory: '64Mi', pod: oneToANode('shy') }));
+      const { claims } = await expectConsistent(world, { pods: sizes.shy, withinMs: WITHIN_MS });
+      expect(claims).toHaveLength(sizes.shy);
+    });
 
-    it(
-      `${sizes.pods} replicas come up`,
-      async () => {
-        const times = watchPods(world);
-        await world.apply(deployment('inflate', sizes.pods));
-        const state = await expectConsistent(world, { pods: sizes.pods, withinMs: WITHIN_MS });
-        times.stop();
-        tell(report(world, state, times));
-      },
-      TEST_MS,
-    );
+    it(`${sizes.pods} replicas come up`, async () => {
+      const times = watchPods(world);
+      await world.apply(deployment('inflate', sizes.pods));
+      const state = await expectConsistent(world, { pods: sizes.pods, withinMs: WITHIN_MS });
+      times.stop();
+      tell(report(world, state, times));
+    });
   });
 }
 

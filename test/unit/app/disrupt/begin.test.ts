@@ -473,6 +473,7 @@ describe('what follows in a pool with a fixed number of nodes', () => {
 describe('an empty node is asked for pods that the view does not have yet', () => {
   const daemonSet = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' };
   const another = { apiVersion: 'example.com/v1', kind: 'Rollout', name: 'r', uid: 'r' };
+
   /** `spare` is empty in the view, and the API server knows one more pod of it. */
   async function after(
     status: Fields,
