@@ -31,14 +31,9 @@ const twins = [
 /** Laws: `npm test` draws a part of what `--slow` draws (`test/setup/draws.ts`). */
 const laws = ['test/property/**/*.test.ts', 'test/unit/cli/input/garbage.test.ts'];
 const app = ['test/contract/functions-host/*.test.ts'];
-/**
- * Real processes on a machine that may be busy get one more try in CI, which names who needed it and fails when they
- * are many (`scripts/flaky-reporter.ts`); what is pure and in memory never does.
- */
-const retry = process.env['CI'] === undefined ? 0 : 1;
 /** Far more than any of them takes, so that other work on the machine decides nothing. */
-const inMemory = { testTimeout: 60_000, hookTimeout: 60_000, retry: 0 };
-const onLoopback = { testTimeout: 120_000, hookTimeout: 120_000, retry };
+const inMemory = { testTimeout: 60_000, hookTimeout: 60_000 };
+const onLoopback = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 /** Node strips the types; nothing here is mocked or written anew. */
 const experimental = { viteModuleRunner: false, nodeLoader: false };
@@ -112,7 +107,6 @@ export default defineConfig({
           ...slowly,
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          retry,
         },
       },
       { test: { name: 'laws', include: laws, isolate: false, ...slowly, ...inMemory, ...all } },
@@ -123,7 +117,6 @@ export default defineConfig({
           ...really,
           testTimeout: 400_000,
           hookTimeout: 400_000,
-          retry,
         },
       },
     ],
