@@ -6,11 +6,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * tells nothing of them.
  */
 export const SECONDS: Readonly<Record<string, number>> = {
-  'simulation/more-disruption': 390,
   'e2e/joining/scale.real': 355,
   'e2e/evicted/interruption.real': 350,
   'e2e/reading/compatibility.real': 345,
   'simulation/more-notices': 345,
+  'simulation/once-broken': 300,
   'e2e/evicted/eviction-paths.real': 295,
   'e2e/refused/denied.real': 280,
   'e2e/leaving/leaving-cheaper': 255,
@@ -26,6 +26,7 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'e2e/broken/chaos': 190,
   'e2e/evicted/eviction-paths': 190,
   'e2e/leaving/leaving-changed': 170,
+  'simulation/more-disruption': 165,
   'e2e/broken/failure': 165,
   'e2e/holding/drifts.real': 150,
   'e2e/lives/lifecycle.real': 150,

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { podDisruptionBudget } from '../../kit/manifests.ts';
 import {
   type Client,
@@ -10,6 +10,7 @@ import {
   gone,
   holds,
   nodeOf,
+  onBoth,
   onDouble,
   patchPool,
   poolThat,
@@ -26,6 +27,7 @@ const FOR_S = 45;
 
 /** What keeps a node, whatever the reason to take it. */
 export function blockCases(client: () => Client, mode: Mode): void {
+  const it = onBoth(mode);
   const rarely = onDouble(mode);
   it('do-not-disrupt on pod or node and a budget of its pods keep a drifted node, as long as they are there [L01]', async () => {
     const { world } = client();

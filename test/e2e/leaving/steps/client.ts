@@ -23,6 +23,11 @@ export function onDouble(mode: Mode): typeof it | typeof it.skip {
   return mode === 'real' ? it.skip : it;
 }
 
+/** Cases that run on both. Where the real control plane follows (`REAL_FOLLOWS=1`, in CI) they run there alone. */
+export function onBoth(mode: Mode): typeof it | typeof it.skip {
+  return mode !== 'real' && process.env['REAL_FOLLOWS'] === '1' ? it.skip : it;
+}
+
 /** Between two looks at what could be removed. */
 export const LOOK_MS = 2_000;
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { podDisruptionBudget } from '../../kit/manifests.ts';
 import { isRunning, isTrue } from '../../kit/state.ts';
 import {
@@ -11,6 +11,7 @@ import {
   mostClaims,
   mostLeaving,
   nodeOf,
+  onBoth,
   onDouble,
   patchPool,
   podsOf,
@@ -35,6 +36,7 @@ const template = (requirements: ReadonlyArray<object>): object => ({
 
 /** Nodes that are used too little. */
 export function consolidationCases(client: () => Client, mode: Mode): void {
+  const it = onBoth(mode);
   const rarely = onDouble(mode);
   it('a node too large for what is left on it is replaced by a cheaper one, which is ready before a pod leaves [L04] [L12]', async () => {
     const { world, claims, pods } = client();
@@ -77,15 +79,21 @@ export function consolidationCases(client: () => Client, mode: Mode): void {
       const { world, nodes } = client();
       const budgets: Readonly<Record<string, string>> = { none: '0', 'one-by-one': '1', half: '50%' };
       const pools = Object.keys(budgets);
-      await world.apply(...pools.map((pool) => poolThat(pool, { ...UNDERUSED, budgets: [{ nodes: budgets[pool] }] })));
+      await world.apply(...pools.map((pool) => poolThat(pool, { ...UNDERUSED, budgets: [{ nodes: '0' }] })));
       // A pod each that fills a node with one of the others; when it goes, two of the others fit a node.
       await world.apply(...pools.map((pool) => appOn(pool, 4, { name: `${pool}-filler`, cpu: '1' })));
       const names = new Map<string, ReadonlyArray<string>>();
       for (const pool of pools) names.set(pool, await settled(client(), pool, 4));
       await world.apply(...pools.map((pool) => appOn(pool, 4, { cpu: '800m' })));
       for (const pool of pools) await settled(client(), pool, 4);
-      const sinceMs = Date.now();
       await Promise.all(pools.map((pool) => scale(client(), `${pool}-filler`, 0)));
+      await world.until('the fillers are gone', (state) =>
+        pools.every((pool) => podsOf(state, pool).length === 4 && podsOf(state, pool).every(isRunning)),
+      );
+      const sinceMs = Date.now();
+      await Promise.all(
+        pools.map((pool) => patchPool(client(), pool, { disruption: { budgets: [{ nodes: budgets[pool] }] } })),
+      );
       await settled(client(), 'half', 2);
       await settled(client(), 'one-by-one', 2);
       expect(mostLeaving(client(), 'one-by-one', sinceMs)).toBe(1);

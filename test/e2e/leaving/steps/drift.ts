@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { nodeClass } from '../../kit/manifests.ts';
 import { type Claim, type Node, type State, isRunning, isTrue } from '../../kit/state.ts';
 import {
@@ -16,6 +16,7 @@ import {
   isTainted,
   mostLeaving,
   nodeOf,
+  onBoth,
   onDouble,
   nodesIn,
   patchPool,
@@ -113,6 +114,7 @@ async function expectSuccessor(
 
 /** Nodes that are not what their pool or class asks for any more. */
 export function driftCases(client: () => Client, mode: Mode): void {
+  const it = onBoth(mode);
   const rarely = onDouble(mode);
   it('each field of a template or class that changes is drift: the nodes are replaced, by nodes that show it [J10]', async () => {
     const { world } = client();

@@ -16,7 +16,8 @@ import {
   settled,
 } from './client.ts';
 
-const LIFE_S = 20;
+/** Longer than it takes until the node and its pod are there: what is patched then is for its successor. */
+const LIFE_S = 60;
 
 /** Nodes that are older than they may be. */
 export function expirationCases(client: () => Client, mode: Mode): void {
@@ -43,7 +44,7 @@ export function expirationCases(client: () => Client, mode: Mode): void {
         }>;
       }>(CLAIMS);
       const born = items.find(({ metadata }) => metadata.name === name)?.metadata.creationTimestamp ?? '';
-      await gone(client(), [name], 90_000);
+      await gone(client(), [name], 180_000);
       const livedMs = (deletedAt(claims, name) ?? 0) - Date.parse(born);
       expect(livedMs).toBeGreaterThanOrEqual(LIFE_S * 1_000);
       const [successor = ''] = await settled(client(), 'mortal', 1);

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { podDisruptionBudget } from '../../kit/manifests.ts';
 import {
   type Client,
@@ -8,13 +8,17 @@ import {
   gone,
   holds,
   nodeOf,
+  onBoth,
   podsOf,
   poolThat,
   protectedFor,
   settled,
 } from './client.ts';
+import type { Mode } from '../../kit/world.ts';
 
-const GRACE_S = 15;
+const GRACE_S = 20;
+/** For so long the pod asks that is told before the deadline. */
+const POD_GRACE_S = 10;
 const DAEMONS = '/apis/apps/v1/namespaces/default/daemonsets';
 
 /** A DaemonSet of the pool; its pods are as the deployment's would be. */
@@ -26,7 +30,8 @@ function daemonsOn(pool: string, name: string, pod: object = {}): object {
 }
 
 /** How a node ends, once its claim is deleted. */
-export function terminationCases(client: () => Client): void {
+export function terminationCases(client: () => Client, mode: Mode): void {
+  const it = onBoth(mode);
   it('pods leave in the order of their tiers, each after the one before has ended [K03]', async () => {
     const { world, pods } = client();
     const critical = { priorityClassName: 'system-cluster-critical' };
@@ -66,7 +71,7 @@ export function terminationCases(client: () => Client): void {
       ...hurried.map((pool) => poolThat(pool, {}, { template: { terminationGracePeriod: `${GRACE_S}s` } })),
       protectedFor('true', appOn('endless', 1)),
       protectedFor('true', appOn('kept', 1)),
-      appOn('budgeted', 1, { graceSeconds: 5 }),
+      appOn('budgeted', 1, { graceSeconds: POD_GRACE_S }),
       podDisruptionBudget('budgeted', 1),
     );
     const [stuck = ''] = await settled(client(), 'endless', 1);
@@ -82,8 +87,8 @@ export function terminationCases(client: () => Client): void {
       const deadlineMs = (deletedAt(claims, claim) ?? 0) + GRACE_S * 1_000;
       return deadlineMs - (deletedAt(pods, pod?.metadata.name ?? '') ?? 0);
     };
-    expect(told('budgeted')).toBeGreaterThan(3_500);
-    expect(told('budgeted')).toBeLessThan(6_500);
+    expect(told('budgeted')).toBeGreaterThan(POD_GRACE_S * 500);
+    expect(told('budgeted')).toBeLessThan(POD_GRACE_S * 1_000 + 1_500);
     expect(told('kept')).toBeLessThan(1_500);
     await holds(client(), 'the node whose pod may not be disrupted drains on', ({ nodes, pods: now }) => {
       const isThere = nodes.some(({ metadata }) => metadata.name === nodeOf(stuck));
