@@ -9,7 +9,7 @@ const fixtures = resolve(import.meta.dirname, 'fixtures');
 const nodeModules = resolve(import.meta.dirname, '../../../node_modules');
 
 /** A generous bound for anything that must happen soon: a slow machine may need most of it. */
-const SOON_MS = 20_000;
+const SOON_MS = 60_000;
 
 /** Copies a fixture app to a folder of its own, where the real library resolves; `files` are added or replaced. */
 export async function copyApp(fixture: string, files: Readonly<Record<string, string>> = {}): Promise<string> {

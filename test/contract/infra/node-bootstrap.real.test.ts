@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../../sandbox/kubernetes/control-plane/control-plane.ts';
 import { mintBootstrapToken, revokeBootstrapTokens } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { nodeConfig } from '../../../shared/adapters/azure/bootstrap/node-config.ts';
@@ -160,6 +160,10 @@ describe.skipIf(assets === '' || !hasOpenssl)(
     beforeAll(async () => {
       token = await mintBootstrapToken(createKubernetes(asFunctions), CLAIM, Date.now());
       asMachine = withToken(token);
+      // The API server hears of a new token by a watch of its own.
+      await vi.waitUntil(async () => (await statusOf(asMachine({ method: 'GET', path: '/version' }))) === 200, {
+        timeout: 60_000,
+      });
     });
 
     test('is who its token says, and of the one group', async () => {

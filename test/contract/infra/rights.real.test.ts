@@ -160,7 +160,9 @@ describe.skipIf(assets === '')(
         await until('the evicted machine is gone', () => !sandbox.azure.vms().some(({ name }) => name === vm));
         await until('12 pods run again', async () => (await runningPods()) >= 12);
 
-        await kubectl(['delete', 'deployments,nodeclaims', '--all', '--wait=false']);
+        // Pods that are there when their NodeClaims go get new nodes, which stay for a while when they are empty.
+        await kubectl(['delete', 'deployments', '--all', '--cascade=foreground', '--timeout=90s']);
+        await kubectl(['delete', 'nodeclaims', '--all', '--wait=false']);
         await until('no machine is left', () => sandbox.azure.vms().length === 0);
         await kubectl(['delete', 'nodepools,aksnodeclasses', '--all', '--timeout=60s']);
 

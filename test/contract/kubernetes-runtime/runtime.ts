@@ -14,7 +14,7 @@ export interface Runtime {
 /** Silence after which a node is lost, in these tests. */
 export const NODE_GRACE_MS = 4_000;
 /** A slow machine under load; conditions are met in a tenth of it elsewhere. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 80_000;
 const POLL_MS = 50;
 
 /** Calls `probe` until it answers without throwing; throws its last error when patience ends. */

@@ -53,7 +53,7 @@ const claim = {
 
 /** The relay's promises, on any API server. */
 export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArray<unknown>): void {
-  describe('the relay', { timeout: 60_000 }, () => {
+  describe('the relay', { timeout: 120_000 }, () => {
     let api: ApiUnderTest;
     let storage: StorageAccount;
     let rig: Rig;

@@ -44,7 +44,7 @@ export interface Received {
 /** Times short enough for tests; the shape of the waits is the real one. */
 export const fastTiming: RelayConfig['timing'] = {
   feed: { ...relayTiming.feed, firstRetryMs: 20, longestRetryMs: 300, absentRetryMs: 150 },
-  lease: { durationMs: 2_000, renewDeadlineMs: 1_500, retryMs: 200 },
+  lease: { durationMs: 10_000, renewDeadlineMs: 8_000, retryMs: 200 },
   publish: { leastMs: 20, lazyMs: 200, heartbeatMs: 200 },
 };
 

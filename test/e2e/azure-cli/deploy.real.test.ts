@@ -8,7 +8,7 @@ import { stateOf, writesSince } from './state.ts';
 const command = join(resolve(import.meta.dirname, '../../..'), 'cli/bin.js');
 
 /** az is started some thirty times in a deployment, which takes a busy machine three minutes. */
-const PATIENT = { timeout: 480_000 };
+const PATIENT = { timeout: 900_000 };
 
 /** A newcomer's questions, and what is typed: docs/deploy.md says the same. */
 const QUESTIONS_MAX = 2;

@@ -24,8 +24,7 @@ const HOURS_MS = 10 * 60_000 * 1_000;
 describe.skipIf(tools === null)(titleOf('a bad day, through the real az to a double of Azure'), () => {
   test(
     `any request of a command that fails once stops it with a sentence, and the same typed again goes through (seed ${SEED})`,
-    // Another try would take as long, and draw the same.
-    { timeout: HOURS_MS, retry: 0 },
+    { timeout: HOURS_MS },
     async () => {
       const { all, deployed } = await record();
       const cases = chosen(all);

@@ -9,7 +9,7 @@ import { titleOf, tools } from '../../kit/azure-cli/tell.ts';
 const root = resolve(import.meta.dirname, '../../..');
 
 /** az is started some twenty times, which takes a busy machine two minutes. */
-const PATIENT = { timeout: 480_000 };
+const PATIENT = { timeout: 900_000 };
 
 /**
  * The hooks of azure.yaml in the order in which azd runs them, on the real az. azd itself is a word that notes what it

@@ -17,7 +17,7 @@ const OLDER = '0.0.9';
 const OLDER_MEMORY_MB = 512;
 
 /** az is started some twenty times in each, which takes a busy machine two minutes. */
-const PATIENT = { timeout: 480_000 };
+const PATIENT = { timeout: 900_000 };
 
 describe.skipIf(tools === null)(
   titleOf('nodewright upgrade, through the real az to a double of Azure'),

@@ -186,22 +186,25 @@ export function failureCases(mode: Mode): void {
         garbagePercent: 10,
       });
       await world.apply(nodePool('general'), deployment('inflate', 12), deployment('more', 5, { memory: '8Gi' }));
-      await expectConsistent(world, { pods: 17, withinMs: 150_000 });
+      // A machine whose launch was tried again may come when its pods have found room elsewhere.
+      await expectConsistent(world, { pods: 17, mayBeEmpty: true, withinMs: 150_000 });
       const { faults } = world.sandbox.azure.counters();
       expect(Object.keys(faults).length).toBeGreaterThan(2);
     });
 
     it('a size that is sold out is replaced by the next one within the same attempt', async () => {
       const givenUp = (): number => world.lines.filter((line) => line.includes('"nodeclaim-deleted"')).length;
-      await world.apply(nodePool('general'), deployment('inflate', 4));
-      const { vms } = await expectConsistent(world, { pods: 4 });
+      // A pod alone: of several each plan could make other nodes.
+      const inflate = deployment('inflate', 1, { cpu: '3' });
+      await world.apply(nodePool('general'), inflate);
+      const { vms } = await expectConsistent(world, { pods: 1 });
       await removeAll(world);
       const before = givenUp();
       for (const { size } of vms) {
         world.sandbox.azure.exhaust({ size, zone: null, capacityType: null, code: 'SkuNotAvailable', remaining: 0 });
       }
-      await world.apply(nodePool('general'), deployment('inflate', 4));
-      const after = await expectConsistent(world, { pods: 4 });
+      await world.apply(nodePool('general'), inflate);
+      const after = await expectConsistent(world, { pods: 1 });
       expect(world.sandbox.azure.counters().refusals['SkuNotAvailable']).toBeGreaterThan(0);
       expect(givenUp(), 'claims that were given up').toBe(before);
       for (const { size } of after.vms) expect(vms.map((vm) => vm.size)).not.toContain(size);

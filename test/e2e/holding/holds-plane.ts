@@ -75,7 +75,7 @@ const POLL_MS = 100;
 /**
  * Polls without a binding after which the scheduler is at rest: its longest back-off for a pod just refused is shorter.
  */
-const QUIET_POLLS = 20;
+const QUIET_POLLS = 120;
 /** A node that is kept for its planned pods is looked at once a second for a quarter of a minute. */
 const LOOKS_MAX = 60;
 /** Two minutes of polls: a hundred times what an idle machine takes. */

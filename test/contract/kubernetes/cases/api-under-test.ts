@@ -159,9 +159,9 @@ export async function startReal(assets: string, withControllers: boolean): Promi
 }
 
 /** How long a case waits for something that happens by itself; far more than either server needs. */
-const WAIT_MS = 30_000;
+const WAIT_MS = 60_000;
 
-/** Asks until `accept` is satisfied with the answer. Throws with the last answer after 30 s. */
+/** Asks until `accept` is satisfied with the answer. Throws with the last answer after a minute. */
 export async function eventually<Value>(ask: () => Promise<Value>, accept: (value: Value) => boolean): Promise<Value> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {

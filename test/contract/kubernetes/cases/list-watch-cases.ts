@@ -120,8 +120,10 @@ export function listWatchCases(api: () => ApiUnderTest): void {
   });
 
   describe('watch', () => {
+    /** A real server waits for its storage's progress before it ends the initial events, for longer under load. */
+    const WATCHED_S = 4;
     const eventsOf = async (query: string): Promise<ReadonlyArray<Event>> => {
-      const { text } = await api().send('GET', `${path}/pods?watch=1&timeoutSeconds=1&${query}`);
+      const { text } = await api().send('GET', `${path}/pods?watch=1&timeoutSeconds=${WATCHED_S}&${query}`);
       return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Event]));
     };
     const typesAndNames = (events: ReadonlyArray<Event>): ReadonlyArray<string> =>
@@ -162,7 +164,7 @@ export function listWatchCases(api: () => ApiUnderTest): void {
 
     test('a watch of Tables sends its columns once', async () => {
       const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-      const { text } = await api().send('GET', `${path}/pods?watch=1&timeoutSeconds=1`, { accept });
+      const { text } = await api().send('GET', `${path}/pods?watch=1&timeoutSeconds=${WATCHED_S}`, { accept });
       const events = text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Event]));
       expect(events[0]?.object.columnDefinitions.length).toBeGreaterThan(5);
       expect(events[1]?.object.columnDefinitions).toBeFalsy();
