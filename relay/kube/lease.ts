@@ -116,11 +116,12 @@ export class Election {
       this.#known = null;
       this.#options.log.warn('lease not renewed', { reason: reasonOf(error) });
     }
-    if (this.#isOverdue()) this.#lead(null);
+    this.#endOverdue();
   }
 
   async #attempt(): Promise<void> {
     const startedAtMs = performance.now();
+    this.#endOverdue();
     const lease = this.#known ?? (await this.#read());
     if (lease !== null && !this.#mayTake(lease, startedAtMs)) {
       this.#isFirstLook = false;
@@ -133,7 +134,18 @@ export class Election {
     // A look whose read or write fails is made again.
     const isWritten = await this.#write(spec, lease);
     this.#isFirstLook = false;
-    if (isWritten) this.#lead({ term: spec.leaseTransitions, renewedAtMs: startedAtMs });
+    if (isWritten && !this.#endOverdue()) this.#lead({ term: spec.leaseTransitions, renewedAtMs: startedAtMs });
+  }
+
+  /**
+   * Ends our term where its last renewal is too long ago, and answers whether it was. Who has asked since was told that
+   * the term is over, and has ended what is done in it; so the next attempt takes the next term, though the lease is
+   * still ours.
+   */
+  #endOverdue(): boolean {
+    const isOverdue = this.#isOverdue();
+    if (isOverdue) this.#lead(null);
+    return isOverdue;
   }
 
   #mayTake({ spec }: Lease, nowMs: number): boolean {

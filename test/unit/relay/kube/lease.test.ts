@@ -52,7 +52,12 @@ interface Candidate {
 
 const elections: Array<Election> = [];
 
-function join(server: LeaseServer, identity: string, interfere: Candidate['interfere'] = () => null): Candidate {
+function join(
+  server: LeaseServer,
+  identity: string,
+  interfere: Candidate['interfere'] = () => null,
+  timing = leaseTiming,
+): Candidate {
   const client = {
     async request(method: string, asked: string, body: unknown) {
       server.asked.push({ what: `${method} ${asked}`, body, atMs: performance.now() });
@@ -77,7 +82,7 @@ function join(server: LeaseServer, identity: string, interfere: Candidate['inter
     name: 'relay',
     identity,
     pod: identity.includes('_') ? identity.replace(/_.*/, '') : null,
-    timing: leaseTiming,
+    timing,
     log,
     onChange,
   });
@@ -260,6 +265,49 @@ describe('a relay that cannot renew', () => {
     leader.interfere = (method) => (method === 'GET' ? null : { status: 403, body: {} });
     await pass(12_500);
     expect(leader.election.term()).toBeNull();
+  });
+
+  test('whose renewal comes when ten seconds are over begins a new term: who asked meanwhile took the old one for ended', async () => {
+    const server = new LeaseServer();
+    const leader = join(server, 'a');
+    await pass(0);
+    leader.interfere = async (method) => {
+      if (method === 'PUT') await new Promise((resolve) => void setTimeout(resolve, 9_000));
+      return null;
+    };
+    await pass(10_500);
+    expect([leader.election.term(), leader.changes]).toEqual([null, [1]]);
+    leader.interfere = () => null;
+    await pass(1_000);
+    expect([server.lease?.spec.leaseTransitions, leader.election.term(), leader.changes]).toEqual([1, null, [1, null]]);
+    await pass(2_400);
+    expect([server.lease?.spec.leaseTransitions, leader.election.term(), leader.changes]).toEqual([2, 2, [1, null, 2]]);
+    await pass(60_000);
+    expect(leader.changes).toEqual([1, null, 2]);
+  });
+
+  test('as its process stood still for ten seconds begins a new term with its first request', async () => {
+    const server = new LeaseServer();
+    const leader = join(server, 'a', () => null, { ...leaseTiming, retryMs: 11_000 });
+    await pass(0);
+    server.asked.length = 0;
+    await pass(13_200);
+    expect([leader.election.term(), leader.changes]).toEqual([2, [1, null, 2]]);
+    expect(server.asked.map(({ what }) => what)).toEqual([`PUT ${path}/relay`]);
+  });
+
+  test('in time, be it the last moment, leads on in its term', async () => {
+    const server = new LeaseServer();
+    const leader = join(server, 'a');
+    await pass(0);
+    leader.interfere = async (method) => {
+      if (method === 'PUT') await new Promise((resolve) => void setTimeout(resolve, 3_700));
+      return null;
+    };
+    await pass(60_000);
+    expect([leader.election.term(), leader.changes]).toEqual([1, [1]]);
+    leader.interfere = () => null;
+    await pass(4_000);
   });
 
   test('counts from before it asked: an answer that took eleven seconds makes nobody lead', async () => {
