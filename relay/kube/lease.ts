@@ -116,7 +116,6 @@ export class Election {
       this.#known = null;
       this.#options.log.warn('lease not renewed', { reason: reasonOf(error) });
     }
-    this.#endOverdue();
   }
 
   async #attempt(): Promise<void> {
@@ -138,7 +137,7 @@ export class Election {
   }
 
   /**
-   * Ends our term where its last renewal is too long ago, and answers whether it was. Who has asked since was told that
+   * Ends our term where its last renewal is too long ago, and returns whether it was. Who has asked since was told that
    * the term is over, and has ended what is done in it; so the next attempt takes the next term, though the lease is
    * still ours.
    */
