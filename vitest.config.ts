@@ -21,7 +21,7 @@ const slow = [
   'test/oracle/checker.test.ts',
 ];
 /**
- * Of these the same cases run on the real control plane, case by case. Where that follows (`REAL_FOLLOWS=1`, in CI)
+ * Of these the same cases run on the real control plane, case by case; of files with others `onBoth` tells them apart. Where that follows (`REAL_FOLLOWS=1`, in CI)
  * they run there alone: what the double answers is held by contract suites, and the way that users of the sandbox take
  * by the other files.
  */
@@ -105,8 +105,8 @@ export default defineConfig({
           exclude: process.env['REAL_FOLLOWS'] === '1' ? twins : [],
           env: { NODEWRIGHT_SLOW: '1' },
           ...slowly,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       { test: { name: 'laws', include: laws, isolate: false, ...slowly, ...inMemory, ...all } },

@@ -56,14 +56,29 @@ export function filesForSecondTry(results: Results): ReadonlyArray<string> {
   return files.length <= SECOND_TRIES_MAX && files.every((file) => REAL_PROCESSES.test(file)) ? files : [];
 }
 
-/** The results of a suite, with those of files that were tried twice as they were at the second. */
+/**
+ * The results of a suite, with those of files that were tried twice as they were at the second. What failed at the
+ * first, and was skipped or is not there at the second, has failed.
+ */
 export function withSecondTry(first: Results, second: Results): Results {
-  const again = new Set(second.testResults.map(({ name }) => name));
-  return { testResults: [...first.testResults.filter(({ name }) => !again.has(name)), ...second.testResults] };
+  const again = new Map(second.testResults.map((file) => [file.name, file]));
+  const testResults = first.testResults.map((file) => {
+    const then = again.get(file.name);
+    if (then === undefined) return file;
+    const isDone = (name: string): boolean =>
+      then.assertionResults.some((one) => one.fullName === name && ['passed', 'failed'].includes(one.status));
+    const never = file.assertionResults.filter(({ status, fullName }) => status === 'failed' && !isDone(fullName));
+    const rest = then.assertionResults.filter(({ fullName }) => !never.some((one) => one.fullName === fullName));
+    return { ...then, assertionResults: [...rest, ...never] };
+  });
+  return { testResults };
 }
 
-/** What is thrown need not be an Error, and has no message then. */
+/**
+ * What is thrown need not be an Error, and has no message then; a file whose preparing failed, or whose worker died,
+ * has an empty one.
+ */
 function beginOf(message: string | null | undefined): string {
-  const [said = ''] = (message ?? 'no message').split(/\n\s+at /u, 1);
+  const [said = ''] = (message || 'no message here: see above').split(/\n\s+at /u, 1);
   return said.replaceAll(/\s+/gu, ' ').slice(0, MESSAGE_MAX);
 }

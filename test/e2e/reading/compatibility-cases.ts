@@ -98,7 +98,7 @@ export function compatibilityCases(mode: Mode): void {
       holds: (object: T) => boolean,
       sinceMs: number,
     ): Promise<number> {
-      await world.until(`${what} of ${name}`, () => history.first(name, holds, sinceMs) !== null, 30_000);
+      await world.until(`${what} of ${name}`, () => history.first(name, holds, sinceMs) !== null, 60_000);
       return (history.first(name, holds, sinceMs)?.atMs ?? 0) - sinceMs;
     }
 
@@ -111,12 +111,11 @@ export function compatibilityCases(mode: Mode): void {
       return names;
     }
 
-    /** Waits until the claim has gone; its node must have gone by then. Two watches cannot tell which was first. */
+    /** Waits until both have gone, and asserts that the node went first. */
     async function claimGoneLast(name: string): Promise<void> {
-      await world.until('the claim is gone', () => claims.gone.has(name));
-      const node = await world.api.get<object>(`${NODES}/aks-${name}`).catch((error: unknown) => error);
-      expect(isApiError(node, 404), `the node of ${name} when its claim has gone: ${String(node)}`).toBe(true);
-      await world.until('the watch tells that the node is gone', () => nodes.gone.has(`aks-${name}`));
+      const node = `aks-${name}`;
+      await world.until('claim and node are gone', () => claims.gone.has(name) && nodes.gone.has(node));
+      expect(claims.goneAs.get(name), `${name} goes after its node`).toBeGreaterThan(nodes.goneAs.get(node) ?? NaN);
     }
 
     describe('the world before anything is asked for', () => {
@@ -189,7 +188,7 @@ export function compatibilityCases(mode: Mode): void {
     describe('node classes and pools', () => {
       afterEach(() => removeAll(world));
 
-      it('a class shows its conditions, each whole, within five seconds', async ({ annotate }) => {
+      it('a class soon shows its conditions, each whole', async ({ annotate }) => {
         const classes = await recordHistory<Definition>(world, CLASSES);
         const startedMs = Date.now();
         await world.apply(nodeClass);
@@ -403,9 +402,7 @@ export function compatibilityCases(mode: Mode): void {
         expect(backMs).toBeLessThan(AFTER_MS + CONDITION_MS);
       });
 
-      it('once its claim is deleted, the node is tainted within three seconds, and all of it goes', async ({
-        annotate,
-      }) => {
+      it('once its claim is deleted, the node is soon tainted, and all of it goes', async ({ annotate }) => {
         const sinceMs = Date.now();
         await world.api.remove(`${CLAIMS}/${name}`, {});
         const tookMs = await firstSeen(

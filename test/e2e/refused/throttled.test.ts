@@ -35,7 +35,7 @@ describe('a launch that Azure throttles for a minute', () => {
 
   it('holds up no other, says so on its claim, and is made when the minute is over', async () => {
     await world.apply(deployment('before', PODS, { cpu: '1500m', pod: oneToANode('before') }));
-    // Extensions are put to the path of their VM, when a node has joined.
+    // The fault meets any PUT below a VM's path: it is not for the extension, which comes when a node has joined.
     await world.until(
       'all run, and are equipped',
       ({ pods, vms }) =>

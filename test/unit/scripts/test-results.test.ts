@@ -67,8 +67,57 @@ describe('what CI counts of its suites', () => {
     });
   });
 
-  test('a file whose preparing failed is tried once more', () => {
-    expect(secondTryOf(file(FLAKY, { a: null }, 'no world'))).toEqual({ code: 0, out: `${FLAKY}\n` });
+  test('each file that failed is tried once more, once, however many of its tests failed', () => {
+    const many = file(FLAKY, { a: 'Error: 1', b: 'Error: 2', c: 'Error: 3', d: 'Error: 4' });
+    const other = file('test/contract/a.test.ts', { c: 'Error: 5' });
+    expect(secondTryOf(many, other)).toEqual({ code: 0, out: `${FLAKY}\ntest/contract/a.test.ts\n` });
+    const { code, out } = countOf(0, {
+      'real.json': [many, other],
+      'real.second.json': [
+        file(FLAKY, { a: null, b: null, c: null, d: null }),
+        file('test/contract/a.test.ts', { c: null }),
+      ],
+    });
+    expect({ code, end: out.split('\n').at(-2) }).toEqual({ code: 0, end: '5 passed, 0 failed, 0 skipped' });
+  });
+
+  test('a file whose preparing failed, of which no message tells, is tried once more', () => {
+    const unprepared = { ...file(FLAKY, { a: null }), status: 'failed' };
+    expect(secondTryOf(unprepared)).toEqual({ code: 0, out: `${FLAKY}\n` });
+    expect(countOf(1, { 'real.json': [unprepared] }).out).toContain(`failed: ${FLAKY}\n  no message here: see above\n`);
+  });
+
+  test('what failed and was skipped, or was not there, at the second try has failed', () => {
+    const lacking = file(FLAKY, { 'a > stays': null });
+    const skipping = {
+      ...lacking,
+      assertionResults: [
+        { fullName: 'a > stays', status: 'passed' },
+        { fullName: 'a > goes', status: 'skipped' },
+      ],
+    };
+    for (const then of [lacking, skipping]) {
+      const { code, out } = countOf(0, { 'real.json': [flaky], 'real.second.json': [then] });
+      expect({ code, end: out.split('\n').slice(-4, -1) }).toEqual({
+        code: 1,
+        end: [`failed: ${FLAKY} > a > goes`, '  Error: it is there', '1 passed, 1 failed, 0 skipped'],
+      });
+    }
+  });
+
+  test('a file that is not in the report of the second try has failed, and so has a report that cannot be read', () => {
+    expect(countOf(0, { 'real.json': [flaky], 'real.second.json': [] }).code).toBe(1);
+    const own = mkdtempSync(join(folder, 'broken-'));
+    writeFileSync(join(own, 'real.json'), '{"testResults":[');
+    const { code, out } = run('count-results.ts', own, '0');
+    expect({ code, end: out.split('\n').at(-2) }).toEqual({ code: 1, end: '0 passed, 1 failed, 0 skipped' });
+  });
+
+  test('what was thrown and has no message, and what says much, are told in a line', () => {
+    const [said] = [`Error: ${'x'.repeat(1_000)}`];
+    const thrown = { fullName: 'b', status: 'failed', failureMessages: [null, said] };
+    const { out } = countOf(0, { 'a.json': [{ ...pure, status: 'failed', assertionResults: [thrown] }] });
+    expect(out.split('\n').slice(1, 3)).toEqual(['  no message here: see above', `  ${said.slice(0, 300)}`]);
   });
 
   test('nothing is tried once more where all passed, where a pure test failed, or where many files did', () => {

@@ -68,8 +68,8 @@ export function repairCases(client: () => Client, mode: Mode): void {
       const names = await settled(client(), 'epidemic', 3);
       const [brief = ''] = await settled(client(), 'moment', 1);
       const [first = '', second = '', well = ''] = names;
-      // One after the other, for of three nodes one that is sick is replaced: this one counts as sick at once, and is
-      // replaced after ten minutes only.
+      // First the one that would be replaced in ten minutes only: were `first` alone sick, one of three, it would be
+      // replaced at once.
       await say(client(), second, 'Ready', 'False');
       await say(client(), first, SICK, 'False');
       await say(client(), brief, 'Ready', 'False');

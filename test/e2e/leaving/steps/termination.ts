@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { podDisruptionBudget } from '../../kit/manifests.ts';
+import type { Mode } from '../../kit/world.ts';
 import {
   type Client,
   CLAIMS,
@@ -14,7 +15,6 @@ import {
   protectedFor,
   settled,
 } from './client.ts';
-import type { Mode } from '../../kit/world.ts';
 
 const GRACE_S = 20;
 /** For so long the pod asks that is told before the deadline. */
