@@ -21,9 +21,9 @@ const slow = [
   'test/oracle/checker.test.ts',
 ];
 /**
- * Of these the same cases run on the real control plane, case by case; of files with others `onBoth` tells them apart. Where that follows (`REAL_FOLLOWS=1`, in CI)
+ * Of these the same cases run on the real control plane, case by case. Where that follows (`REAL_FOLLOWS=1`, in CI)
  * they run there alone: what the double answers is held by contract suites, and the way that users of the sandbox take
- * by the other files.
+ * by the other files. Of `leaving-*` some cases run on the double only: there `onBoth` tells them apart.
  */
 const twins = [
   'test/e2e/**/{buffers,chaos,compatibility,disruption,eviction-paths,failure,idle,metrics,one-fault,scale,together}.test.ts',

@@ -6,7 +6,7 @@ export interface Results {
 }
 
 /** One file of tests. */
-export interface FileResults {
+interface FileResults {
   /** Where it is, absolute. */
   readonly name: string;
   readonly status: string;

@@ -16,7 +16,7 @@ import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { onceOn } from '../kit/once-on.ts';
 import { type Queues, openQueues } from '../kit/queues.ts';
 import { removeAll } from '../kit/remove-all.ts';
-import { type State, isRunning } from '../kit/state.ts';
+import { type State, areEquipped, isRunning } from '../kit/state.ts';
 import { type Mode, type World, startWorld } from '../kit/world.ts';
 
 type Vm = State['vms'][number];
@@ -81,10 +81,7 @@ export function evictionPathCases(mode: Mode): void {
     ): Promise<Vm> => {
       await world.apply(pool, deployment('inflate', 6));
       await expectConsistent(world, { pods: 6 });
-      // A node hears of its eviction by AKS's extension, which comes after it has joined.
-      const { vms } = await world.until('machines have AKS’s extension', (state) =>
-        state.vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
-      );
+      const { vms } = await world.until('machines have AKS’s extension', areEquipped);
       const [vm] = vms;
       if (vm === undefined) throw new Error('the pool has no VM');
       const known = machines();

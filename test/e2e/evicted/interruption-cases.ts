@@ -5,8 +5,8 @@ import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { type Queues, openQueues } from '../kit/queues.ts';
 import { onceOn } from '../kit/once-on.ts';
 import { removeAll } from '../kit/remove-all.ts';
-import { type State, isRunning, isTrue } from '../kit/state.ts';
-import { type Mode, type World, startWorld } from '../kit/world.ts';
+import { type State, areEquipped, isRunning, isTrue } from '../kit/state.ts';
+import { type Mode, type World, noticeSecondsOn, startWorld } from '../kit/world.ts';
 
 const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 
@@ -14,8 +14,6 @@ const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 export function interruptionCases(mode: Mode): void {
   describe(`interruption (${mode})`, () => {
     const rarely = onceOn(mode);
-    // Spot's is 30 s; several worlds share two cores in CI (`storm-cases.ts`).
-    const noticeSeconds = mode === 'real' ? 60 : 30;
     let world: World;
     let queues: Queues;
 
@@ -35,10 +33,7 @@ export function interruptionCases(mode: Mode): void {
     const sixPods = async (): Promise<{ readonly state: State; readonly vm: State['vms'][number] }> => {
       await world.apply(nodePool('spot', { capacityTypes: ['spot', 'on-demand'] }), deployment('inflate', 6));
       await expectConsistent(world, { pods: 6 });
-      // A node hears of its eviction by AKS's extension, which comes after it has joined.
-      const state = await world.until('machines have AKS’s extension', ({ vms }) =>
-        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
-      );
+      const state = await world.until('machines have AKS’s extension', areEquipped);
       const vm = state.vms.find(({ capacityType }) => capacityType === 'spot');
       if (vm === undefined) throw new Error('the pool has no spot VM');
       return { state, vm };
@@ -53,7 +48,7 @@ export function interruptionCases(mode: Mode): void {
     it('a spot eviction: its pods are told before any replacement is ready, and have left before the machine goes', async () => {
       const { state, vm } = await sixPods();
       const old = state.pods.filter(({ spec }) => spec.nodeName === vm.name).map(({ metadata }) => metadata.uid);
-      world.sandbox.azure.evict(vm.name, { noticeSeconds });
+      world.sandbox.azure.evict(vm.name, { noticeSeconds: noticeSecondsOn(mode) });
       await world.until('the node is tainted', (seen) => taken(vm.name, seen));
       await world.until('all its pods are told', ({ pods }) => {
         const there = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

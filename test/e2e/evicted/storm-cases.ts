@@ -6,16 +6,16 @@ import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { forbidClosing } from '../kit/node-policy.ts';
 import { onceOn } from '../kit/once-on.ts';
 import { removeAll } from '../kit/remove-all.ts';
-import type { State } from '../kit/state.ts';
+import { type State, areEquipped } from '../kit/state.ts';
 import { holdLease, lockCatalog, throttleAzure } from './troubles.ts';
-import { type Mode, type World, startWorld } from '../kit/world.ts';
+import { type Mode, type World, noticeSecondsOn, startWorld } from '../kit/world.ts';
 
 /** Many notices at once. The world is theirs alone, as storms are remembered. */
 export function stormCases(mode: Mode): void {
   describe(`spot storms (${mode})`, () => {
     const rarely = onceOn(mode);
-    // Spot's is 30 s. In CI four worlds share two cores: how long it takes there says nothing, and a bench measures it.
-    const noticeSeconds = mode === 'real' ? 120 : 60;
+    // Machines that are many take longer than one.
+    const noticeSeconds = 2 * noticeSecondsOn(mode);
     let world: World;
     /** Machines that had gone under their pods before this case. */
     let before = 0;
@@ -41,15 +41,13 @@ export function stormCases(mode: Mode): void {
         { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] },
         { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['4'] },
       ];
-      before += evictions();
+      before = world.sandbox.azure.counters().evictions;
       await world.apply(
         nodePool('spot', { capacityTypes: ['spot'], requirements: sizes }),
         deployment('storm', 3 * nodes, { cpu: '1100m', graceSeconds: 5 }),
       );
       await expectConsistent(world, { pods: 3 * nodes });
-      return world.until('machines have AKS’s extension', ({ vms }) =>
-        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
-      );
+      return world.until('machines have AKS’s extension', areEquipped);
     };
 
     rarely(

@@ -102,6 +102,11 @@ export function isTrue(
   return conditionOf(object, type)?.status === 'True';
 }
 
+/** Do all machines have AKS's extension? It comes after a node has joined, and tells the node of evictions. */
+export function areEquipped({ vms }: Pick<State, 'vms'>): boolean {
+  return vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling'));
+}
+
 export function isRunning(pod: Pod): boolean {
   return pod.status.phase === 'Running' && pod.metadata.deletionTimestamp === undefined;
 }

@@ -5,7 +5,7 @@ import type { AppEvent } from '../../../sandbox/start/view/app-events.ts';
 import { readMetrics } from '../kit/karpenter-reads.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { openQueues } from '../kit/queues.ts';
-import { isRunning } from '../kit/state.ts';
+import { areEquipped, isRunning } from '../kit/state.ts';
 import { eventsOf, startWorld, tell, type World } from '../kit/world.ts';
 
 /**
@@ -96,9 +96,7 @@ async function live(): Promise<{ readonly lines: ReadonlyArray<string>; readonly
  * Machines have AKS's extension: by it they hear of evictions, and asking for it counts as a request about machines.
  */
 async function equipped(world: World): Promise<void> {
-  await world.until('machines have the extension', ({ vms }) =>
-    vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
-  );
+  await world.until('machines have the extension', areEquipped);
 }
 
 /**

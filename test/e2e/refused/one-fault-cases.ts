@@ -7,8 +7,8 @@ import { buildFaultyApp, UNLUCKY } from './faulty-app.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';
 import { type Queues, openQueues } from '../kit/queues.ts';
 import { removeAll } from '../kit/remove-all.ts';
-import { isRunning } from '../kit/state.ts';
-import { type Mode, type World, startWorld } from '../kit/world.ts';
+import { areEquipped, isRunning } from '../kit/state.ts';
+import { type Mode, type World, noticeSecondsOn, startWorld } from '../kit/world.ts';
 
 const EVENTS = '/api/v1/namespaces/default/events?fieldSelector=reason%3D';
 
@@ -64,12 +64,8 @@ export function oneFaultCases(mode: Mode): void {
         deployment(UNLUCKY, 3, { cpu: '1', graceSeconds: 5 }),
       );
       await expectConsistent(world, { pods: 3 });
-      const { vms } = await world.until('machines have AKS’s extension', (state) =>
-        state.vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
-      );
-      // Spot's is 30 s; several worlds share two cores in CI (`storm-cases.ts`).
-      const noticeSeconds = mode === 'real' ? 60 : 30;
-      for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds });
+      const { vms } = await world.until('machines have AKS’s extension', areEquipped);
+      for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: noticeSecondsOn(mode) });
       await world.until(
         'the machines are gone',
         (state) => !state.vms.some(({ name }) => vms.some((vm) => vm.name === name)),

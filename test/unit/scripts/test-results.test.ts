@@ -114,7 +114,7 @@ describe('what CI counts of its suites', () => {
   });
 
   test('what was thrown and has no message, and what says much, are told in a line', () => {
-    const [said] = [`Error: ${'x'.repeat(1_000)}`];
+    const said = `Error: ${'x'.repeat(1_000)}`;
     const thrown = { fullName: 'b', status: 'failed', failureMessages: [null, said] };
     const { out } = countOf(0, { 'a.json': [{ ...pure, status: 'failed', assertionResults: [thrown] }] });
     expect(out.split('\n').slice(1, 3)).toEqual(['  no message here: see above', `  ${said.slice(0, 300)}`]);
